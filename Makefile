@@ -62,15 +62,15 @@ links: $(LINKS) ## make the links by which type checkers find the packages
 .types/xtc_targets:
 	@mkdir -p .types && ln -sfn ../targets $@
 
-demo: $(READY) ## networks that read handwritten digits on every target, and text in a picture
+demo: $(READY) ## run networks that read handwritten digits on every target, and text in a picture
 	@$(PY) -m examples.digits.demo $(ARGS)
 	@$(PY) -m examples.text.demo
 
 demo-text: $(READY) ## read text in a picture by three networks from ONNX files, beside ONNX Runtime
 	@$(PY) -m examples.text.demo $(ARGS)
 
-check: lint types floors check-lit unit ## everything that must hold before a change goes in
-check-fast: lint check-lit-fast unit-fast ## what needs no execution of compiled code
+check: lint types floors check-lit unit ## all checks; they must pass before a change is merged
+check-fast: lint check-lit-fast unit-fast ## the checks that do not run compiled code
 check-long: check-lit unit-long ## the lit tests, then the unit tests with many more random cases
 
 lint: $(READY) ## style (ruff)
@@ -87,7 +87,7 @@ types: $(READY) ## types, strictly (mypy)
 	@$(PY) -m mypy
 	@$(PY) -m mypy --explicit-package-bases $(TYPED)
 
-floors: $(READY) ## which package may import which (import-linter)
+floors: $(READY) ## import layers: which package may import which (import-linter)
 	$(title)
 	@$(BIN)lint-imports --no-logo
 

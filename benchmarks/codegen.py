@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import xtc
 import xtc.ops as O
 from benchmarks.harness import print_table, run_interleaved, save
-from benchmarks.parallel_loops import call_of, product
+from benchmarks.parallel_loops import call_of, matmul_graph
 
 ROUNDS = 30
 TILES = {"C": {"j": {}, "k": {}, "i": {}, "k#128": {}, "i#8": "unroll", "j#32": "vectorize"}}
@@ -62,10 +62,10 @@ def _report(name: str, candidates: dict[str, Callable[[], None]]) -> None:
 
 def main() -> None:
     """Print the tables and save the reports."""
-    compare("matmul 512, tiles", product(512), TILES)
-    compare("matmul 512, vectors", product(512), VECTORS)
+    compare("matmul 512, tiles", matmul_graph(512), TILES)
+    compare("matmul 512, vectors", matmul_graph(512), VECTORS)
     compare("chain 256", chain())
-    compiling(product(512), TILES)
+    compiling(matmul_graph(512), TILES)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def elementwise(rows: int, columns: int) -> xtc.Graph:
     return gb.graph
 
 
-def product(size: int) -> xtc.Graph:
+def matmul_graph(size: int) -> xtc.Graph:
     """A matmul of two square matrices."""
     a, b = O.tensor((size, size), name="A"), O.tensor((size, size), name="B")
     with O.graph(name="product") as gb:
@@ -84,8 +84,8 @@ def main() -> None:
     """Print the tables and save the reports."""
     compare("empty loop", elementwise(max(2, usable_cores()), 32), ROWS)
     compare("elementwise 1024", elementwise(1024, 1024), ROWS)
-    compare("matmul 512", product(512), PANELS)
-    compare("matmul 1024", product(1024), PANELS)
+    compare("matmul 512", matmul_graph(512), PANELS)
+    compare("matmul 1024", matmul_graph(1024), PANELS)
 
 
 if __name__ == "__main__":

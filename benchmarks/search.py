@@ -45,9 +45,9 @@ class Found:
     failures: int
 
 
-def product(rows: int, columns: int, terms: int) -> xtc.Graph:
+def matmul_graph(rows: int, columns: int, depth: int) -> xtc.Graph:
     """One float32 matmul."""
-    a, b = O.tensor((rows, terms), name="A"), O.tensor((terms, columns), name="B")
+    a, b = O.tensor((rows, depth), name="A"), O.tensor((depth, columns), name="B")
     with O.graph(name="product") as builder:
         O.matmul(a, b, name="C")
     return builder.graph
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
-    graph, options, found = product(*args.size), {"threads": args.threads}, []
+    graph, options, found = matmul_graph(*args.size), {"threads": args.threads}, []
     limits = {"budget": args.budget, "seed": args.seed}
     searches = [Settings(sampler=sampler, **limits) for sampler in SAMPLERS]
     if args.long is not None:

@@ -26,7 +26,9 @@ def helpers_of_one_name(root: Path) -> list[str]:
     for file in _modules(root, *PACKAGES):
         if file.name.startswith("_"):
             by_name[file.name].append(file)
-    return [", ".join(map(str, files)) for files in by_name.values() if not _are_rooms(files)]
+    return [
+        ", ".join(map(str, files)) for files in by_name.values() if not _of_different_targets(files)
+    ]
 
 
 def _modules(root: Path, *folders: str) -> Iterable[PurePosixPath]:
@@ -43,7 +45,7 @@ def _singular(name: str) -> str:
     return "_".join(w[:-1] if len(w) > 3 and w.endswith("s") and w[-2] != "s" else w for w in words)
 
 
-def _are_rooms(files: list[PurePosixPath]) -> bool:
+def _of_different_targets(files: list[PurePosixPath]) -> bool:
     """Whether each file belongs to a different target, where equal names mean equal things."""
     targets = {file.parts[1] for file in files if file.parts[0] == "targets"}
     return len(files) == 1 or len(targets) == len(files)

@@ -90,7 +90,7 @@ def is_part(path: Path) -> bool:
 def passes_without_twin(root: Path) -> list[str]:
     """Pass files foo_bar.py without their lit test foo-bar.mlir.
 
-    Tests of shared passes are in tests/filecheck/passes/<room>/, those of a target's passes in
+    Tests of shared passes are in tests/filecheck/passes/<package>/, those of a target's passes in
     tests/filecheck/targets/<t>/passes/.
     """
     return [

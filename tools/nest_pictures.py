@@ -70,7 +70,7 @@ class Panel:
         return 36 + CELL * self.shape[0] + 22 + LINE * len(self.code)
 
 
-def a_product() -> NodeSchedule:
+def matmul_schedule() -> NodeSchedule:
     """The schedule of a matmul of two 8 x 8 matrices."""
     a, b = O.tensor((SIZE, SIZE), name="A"), O.tensor((SIZE, SIZE), name="B")
     with O.graph(name="product") as gb:
@@ -80,23 +80,23 @@ def a_product() -> NodeSchedule:
 
 def tiling() -> str:
     """strip_mine and interchange: the order in which elements of the result are visited."""
-    after = a_product().strip_mine("i", {"i1": 4}).strip_mine("j", {"j1": 4})
+    after = matmul_schedule().strip_mine("i", {"i1": 4}).strip_mine("j", {"j1": 4})
     after.interchange(["j", "i", "k", "i1", "j1"])
-    panels = [_order("before", a_product()), _order("after", after)]
+    panels = [_order("before", matmul_schedule()), _order("after", after)]
     return _svg("strip_mine and interchange: elements of C in the order of iterations", panels)
 
 
 def vectors() -> str:
     """vectorize: elements that are computed together."""
-    before = a_product().strip_mine("j", {"j1": 4})
-    after = a_product().strip_mine("j", {"j1": 4}).vectorize(["j1"])
+    before = matmul_schedule().strip_mine("j", {"j1": 4})
+    after = matmul_schedule().strip_mine("j", {"j1": 4}).vectorize(["j1"])
     panels = [_order("before", before), _order("after", after)]
     return _svg("vectorize: elements of C that one instruction computes", panels)
 
 
 def packing() -> str:
     """pack_at: the location in memory of the elements that the inner loops read."""
-    after = a_product().strip_mine("j", {"j1": 4}).interchange(["j", "i", "k", "j1"])
+    after = matmul_schedule().strip_mine("j", {"j1": 4}).interchange(["j", "i", "k", "j1"])
     before = str(after)
     after.pack_at("j", 1)
     tile = packed_tile(after.nest, "k", "j")

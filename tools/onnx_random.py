@@ -293,9 +293,9 @@ def mismatch(seed: int, opt_level: int = 3) -> str | None:
             continue
         if actual.shape != wanted.shape:
             return f"{name}: shape {actual.shape}, not {wanted.shape}"
-        room = 1e-4 * max(1.0, float(np.abs(wanted).max(initial=0)))
-        if (worst := float(np.abs(actual - wanted).max(initial=0))) > room:
-            return f"{name}: differs by {worst:.3g}; {room:.3g} is allowed"
+        tolerance = 1e-4 * max(1.0, float(np.abs(wanted).max(initial=0)))
+        if (worst := float(np.abs(actual - wanted).max(initial=0))) > tolerance:
+            return f"{name}: differs by {worst:.3g}; {tolerance:.3g} is allowed"
     return None
 
 

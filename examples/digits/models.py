@@ -2,7 +2,7 @@
 """The two digit classifiers as xtc graphs; both end in probabilities (batch, 10).
 
 On a device, which keeps the weights, all operators run there: a call sends images and receives
-probabilities. The batch size is a free dimension, "batch", until a graph is compiled.
+probabilities. The batch size is a dynamic dimension, "batch", until a graph is compiled.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ def refusal(entry: Scheduled) -> UserError:
     """The error for a reduction that vectors cannot hold in groups."""
     loop = group_loops(entry.nest)[0]
     return UserError(
-        f"'{loop.name}' of {entry.title} cannot be vectorized: no instruction of what runs it adds "
-        f"up {loop.tile} such products",
+        f"'{loop.name}' of {entry.title} cannot be vectorized: its target has no "
+        f"instruction that adds {loop.tile} such products",
         where=location_of(entry.op),
         hints=["vectorize a parallel axis alone"],
     )

@@ -75,7 +75,7 @@ def _axes(grid: Operation) -> dict[str, int]:
     names = [StringAttr(name).value for name in parts if isinstance(name, StringAttr)]
     if len(set(names)) != len(sizes):
         raise UserError(
-            f"{GRID} '@{_name(grid)}' has {len(sizes)} axes, but {AXES} does not name as many",
+            f"{GRID} '@{_name(grid)}' has {len(sizes)} axes, but {AXES} does not name each once",
             hints=[f'{AXES} = ["x", "y"]'],
         )
     return dict(zip(names, sizes, strict=True))
@@ -120,6 +120,6 @@ def _check_axes(
             raise UserError(
                 f"dimension {dimension} of operand {operand} of {title} cannot be distributed over "
                 f"'{name}': '{axis}', which is distributed over '{along}', does not index it alone",
-                notes=["a processor would need what another memory holds"],
+                notes=["a processor would need data of another memory"],
                 hints=["write '*' for the dimension"],
             )

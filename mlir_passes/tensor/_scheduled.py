@@ -84,7 +84,7 @@ def check_schedulable(op: Operation) -> None:
     with located(location_of(op)):
         if get_indexing_maps(op) is None:
             raise UserError(
-                f"{op.name} has {LOOP_SCHEDULE}, but no loops that a schedule can be made of",
+                f"{op.name} has {LOOP_SCHEDULE}, but no loops that a schedule can describe",
                 hints=["schedule linalg.generic, or a named operation that is a form of it"],
             )
         if len(op.results) != 1 or not isinstance(op.results[0].type, RankedTensorType):

@@ -221,7 +221,8 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
     threads = next((loop for part in nest.walk() for loop in part.loops if loop.parallelize), None)
     if distribution and threads and not distribution.threads:
         raise UserError(
-            f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
+            f"'{threads.name}' of {title} is parallelized, "
+            f"but the target of {title} has no threads",
             where=location_of(entry.op),
             hints=["distribute it over an axis of a processor mesh"],
         )
@@ -230,7 +231,8 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
         return
     if distribution is None:
         raise UserError(
-            f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
+            f"'{distributed[0].name}' of {title} is distributed, "
+            f"but the target of {title} has no mesh",
             where=location_of(entry.op),
             hints=[
                 f"place {title} on a device that has one: device=...",
@@ -296,10 +298,10 @@ def _check_no_calls(entry: Scheduled) -> None:
     for loop in (loop for part in entry.nest.walk() for loop in part.loops):
         if loop.external is not None:
             raise UserError(
-                f"'{loop.name}' of {entry.title} calls '{loop.external.function}', but what runs "
-                f"{entry.title} calls no functions of C",
+                f"'{loop.name}' of {entry.title} calls '{loop.external.function}', but the "
+                f"target of {entry.title} does not call C functions",
                 where=location_of(entry.op),
-                hints=["only the host does"],
+                hints=["only the host calls C functions"],
             )
 
 

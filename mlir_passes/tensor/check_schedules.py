@@ -35,9 +35,9 @@ class CheckSchedules(Pass):
     def run(self, module: Operation) -> None:
         for op in operations_with(module, LOOP_SCHEDULE):
             title = title_of(op)
-            taker = f"target '{self.target}'" if self.target else f"what runs {title}"
+            target = f"target '{self.target}'" if self.target else f"the target of {title}"
             raise UserError(
-                f"the schedule of {title} is not followed: {taker} takes none",
+                f"the schedule of {title} is not followed: {target} does not support schedules",
                 where=location_of(op),
                 hints=[f"leave {title} out of the schedule, or run it on another device"],
             )

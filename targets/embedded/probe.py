@@ -97,7 +97,10 @@ def _require_single(board: BoardDescription, unique_id: str | None, ids: list[st
         which = f" whose id has '{unique_id}'" if unique_id else ""
         raise DeviceNotFound(
             f"no debug probe{which} is connected",
-            hints=["pyocd list shows what is", f"platform='sim' simulates {board.name}"],
+            hints=[
+                "pyocd list shows the connected probes",
+                f"platform='sim' simulates {board.name}",
+            ],
         )
     if len(ids) > 1:
         raise DeviceNotFound(

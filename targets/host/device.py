@@ -153,7 +153,7 @@ def _run(call: Callable[[], int], artifact: Artifact) -> None:
     if call():
         raise DeviceMemoryError(
             f"'{artifact.manifest.entry}' found no memory for its temporary arrays",
-            notes=["what it had taken was given back; its results are not complete"],
+            notes=["its temporary arrays were freed; its results are incomplete"],
         )
 
 
@@ -164,7 +164,7 @@ def _checked(call: Callable[[], None], status: ctypes.c_int32) -> None:
         value, status.value = status.value, 0
         raise DeviceFault(
             f"an external function returned {value}, not 0",
-            notes=["the results of this call are not complete"],
+            notes=["the results of this call are incomplete"],
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls functions of AArch64 object files in an emulated processor, by unicorn.
+"""Calls functions of AArch64 object files in an emulated processor (unicorn).
 
 Relocations: Arm, ELF for the Arm 64-bit Architecture (AAELF64), section 5.7.
 """
@@ -46,7 +46,7 @@ class _Object:
                     self._relocate(bases[section[7]], offset, values)
 
     def _header(self) -> tuple[int, int]:
-        """Where the table of sections is, and how many there are."""
+        """The offset and the number of entries of the section table."""
         (table,) = struct.unpack_from("<Q", self.data, 40)
         (count,) = struct.unpack_from("<H", self.data, 60)
         return table, count
@@ -122,7 +122,7 @@ class Emulator:
         )
 
     def call(self, name: str, arrays: Sequence[Array]) -> None:
-        """Call a function with the addresses of arrays, which get what it writes."""
+        """Call a function with the addresses of arrays, which it may write."""
         places = [self._allocate(array.nbytes) for array in arrays]
         for place, array in zip(places, arrays, strict=True):
             self._uc.mem_write(place, array.tobytes())
@@ -142,7 +142,7 @@ class Emulator:
         return place
 
     def _library(self, name: str) -> None:
-        """Do what the C library's function of this name does; its only instruction returns."""
+        """Emulate a function of the C library; its only instruction returns."""
         first = self._arm.UC_ARM64_REG_X0
         a, b, c = (self._uc.reg_read(first + number) for number in range(3))
         functions: dict[str, Callable[[], int]] = {

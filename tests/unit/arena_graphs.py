@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs whose temporary arrays are many, of several shapes, and read near and far."""
+"""Random graphs with many temporary arrays of several shapes, read soon or much later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BINARY: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (O.add, O.mul, O.maxim
 
 
 def arena_graph(seed: int) -> Graph:
-    """20 to 200 operators on matrices, or on images; some results are outputs and are read too."""
+    """20 to 200 operators on matrices, or on images; some results are both outputs and operands."""
     rng = random.Random(seed)  # noqa: S311
     count = rng.randint(20, 200 if seed >= 2 else 40)
     size = rng.choice((4, 8, 13))

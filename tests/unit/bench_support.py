@@ -15,7 +15,7 @@ from xtc.evaluate.timing import Timing
 
 SMALL = Workload("matmul f32 8x8x8", "matmul", "float32", ((8, 8), (8, 8)), (8, 8), flops=2 * 8**3)
 
-# Answers by what is asked; `hang`, `die` and `garbage` are how a library may misbehave.
+# Answers by request; `hang`, `die` and `garbage` are the ways in which a library may misbehave.
 _FAKE = """
 import json, os, sys, time
 for line in sys.stdin:

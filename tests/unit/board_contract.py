@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every board that programs run on, each with the same program, for the tests of the contract."""
+"""All kinds of boards with the same program, for the contract tests."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Kind:
         return self.name
 
     def artifact(self) -> Artifact:
-        """A saved program with inputs A and B and the output C, compiled once."""
+        """A saved program with inputs A and B and output C, compiled once."""
         return Artifact.read(_saved(self))
 
     def image(self) -> bytes:
-        """Its image."""
+        """The image of the program."""
         with self.open() as board:
             return self.artifact().file(board.image_file).read_bytes()
 
@@ -92,7 +92,7 @@ WITHOUT_SIMULATOR = unavailable()
 
 
 def chain() -> Graph:
-    """Two contractions, of which the second may keep what it makes where A was."""
+    """Two contractions; the second may write its result over A."""
     a, b = O.tensor((4, 4), name="A"), O.tensor((4, 4), name="B")
     with O.graph(name="chain") as gb:
         O.matmul(O.relu(O.matmul(a, b)), b, name="C")
@@ -110,7 +110,7 @@ def _saved(kind: Kind) -> Path:
 
 
 def find_simulated(find: Callable[[str], object] = discover.target) -> Callable[[str], object]:
-    """How targets are found where that of the simulated board is installed."""
+    """A target lookup that finds the simulated board's target."""
     return lambda name: board_target.TARGET if name == "board" else find(name)
 
 
@@ -154,7 +154,7 @@ FAULTS = tuple(_FAULTS)
 
 @functools.cache
 def faulty(kind: Kind, fault: str) -> bytes:
-    """An image that fails where its `flag` is not 0, and else writes 7 to `ran`."""
+    """An image that fails if its `flag` is not 0, and otherwise writes 7 to `ran`."""
     bits = board_named(kind.embedded).core.bits
     text = _FAULTS[fault].replace("iN", f"i{bits}")
     program = _PROGRAM.replace("FAULT", text)

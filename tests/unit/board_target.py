@@ -101,7 +101,7 @@ class BoardTarget(ProgramTarget):
 
 
 def _planned(arguments: Any, ram: int) -> MemoryMap:
-    """Arguments behind each other in RAM. Raises DeviceMemoryError where they do not fit."""
+    """Place arguments consecutively in RAM. Raises DeviceMemoryError if they do not fit."""
     symbols, end = [], 0x2000_0000
     for argument in arguments:
         symbols.append(Symbol(argument.symbol, "RAM", end, argument.nbytes))
@@ -113,7 +113,7 @@ def _planned(arguments: Any, ram: int) -> MemoryMap:
 
 
 def _digest(library: bytes) -> bytes:
-    """What an image ends with: a library that is cut short would end this process."""
+    """The digest at the end of an image: loading a truncated library would end this process."""
     return hashlib.sha256(library).digest()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of generated C share: the compilers there are, asked to complain of everything."""
+"""Shared by the tests of generated C: the available compilers, with all warnings enabled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPILERS = tuple(name for name in ("gcc", "clang") if shutil.which(name)) or ("
 
 @pytest.fixture(params=COMPILERS)
 def strict_compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """XTC_CC names each C compiler of this machine in turn, to which a warning is an error."""
+    """XTC_CC names each C compiler of this machine in turn, with warnings as errors."""
     name = str(request.param)
     monkeypatch.setenv("XTC_CC", f"{name} {STRICT}")
     return name
@@ -199,7 +199,7 @@ class _Inputs(dict[str, Tensor]):
 
 
 def _takes(make: Make, dtype: str) -> bool:
-    """Whether an operator's type rule lets `dtype` in."""
+    """Whether an operator's type rule accepts `dtype`."""
     try:
         with O.graph(name="trial"):
             make(_Inputs(dtype))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that tests of the cache run in a process of their own: cache_worker NAME ARGUMENTS...
+"""Programs that the cache tests run in a separate process: cache_worker NAME ARGUMENTS...
 
 Each prints one JSON document. Children are forked before anything starts a thread, so that hundreds
 of them can be killed without paying for as many starts of Python.
@@ -31,7 +31,7 @@ import psutil
 
 import xtc
 import xtc.ops as O
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
@@ -43,7 +43,7 @@ DISK_EVENTS = ("open", "os.", "fcntl.", "shutil.", "tempfile.")
 
 
 def forked(child: Callable[[], object]) -> int:
-    """The process id of a child that runs `child` and exits: 0, or 1 after an exception."""
+    """The id of a child process that runs `child` and exits with 0, or with 1 on an exception."""
     sys.stdout.flush()
     pid = os.fork()
     if pid:
@@ -57,30 +57,28 @@ def forked(child: Callable[[], object]) -> int:
 
 
 def ending(pid: int) -> int:
-    """How a child ended: its exit code, or minus the signal."""
+    """The exit code of a child, or minus its signal."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def compile_and_check(rows: int, **how: Any) -> bool:
-    """Compile the product, compare its result with NumPy's; whether it came from the cache."""
+    """Compile the matmul and compare its result with NumPy's; returns whether it was cached."""
     array = np.random.default_rng(rows).standard_normal((rows, 6)).astype(np.float32)
-    with xtc.compile(product(rows), **how) as module:
+    with xtc.compile(matmul_graph(rows), **how) as module:
         expected = np.maximum(array @ np.full((6, 8), 2, np.float32), 0)
         np.testing.assert_allclose(module(array), expected, rtol=1e-4, atol=1e-4)
         return module.cached
 
 
 def damaged(cache: ArtifactCache) -> list[str]:
-    """Keys of the entries that are not whole."""
+    """Keys of incomplete or damaged entries."""
     return [entry.key for entry in cache.entries() if cache.lookup(entry.key) is None]
 
 
 def kill_compilations(count: int, seed: int) -> dict[str, Any]:
-    """Kill compilations, by LLVM and by C in turn, at random moments.
-
-    Returns what the cache holds then, and what it is good for.
-    """
-    compilation_key(prepare(product()))  # loads LLVM, without a thread
+    """Kill compilations, by LLVM and by C in turn, at random moments; returns the cache's contents
+    and state."""
+    compilation_key(prepare(matmul_graph()))  # loads LLVM, without a thread
     how: tuple[dict[str, Any], ...] = ({}, {"codegen": "c"})
     durations = []
     for rows in (0, 1):
@@ -103,7 +101,7 @@ def kill_compilations(count: int, seed: int) -> dict[str, Any]:
 
 
 def die_at(step: int, work: Callable[[], object]) -> None:
-    """Kill this process at its `step`-th operation on files in `work`, should there be so many."""
+    """Kill this process at its `step`-th file operation in `work`, if there are that many."""
     count = 0
 
     def on_event(event: str, _: object) -> None:
@@ -118,7 +116,7 @@ def die_at(step: int, work: Callable[[], object]) -> None:
 
 
 def kill_at_every_step(what: str) -> dict[str, Any]:
-    """Kill `publish` or `clear` at each of its operations on files, and look at the cache."""
+    """Kill `publish` or `clear` at each of its file operations, and inspect the cache."""
     complaints = LoggedMessages()
     logging.getLogger("xtc").addHandler(complaints)
     cache = configured_cache()
@@ -148,7 +146,7 @@ def kill_at_every_step(what: str) -> dict[str, Any]:
 
 
 class LoggedMessages(logging.Handler):
-    """Keeps what is logged."""
+    """Collects log messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,7 +158,7 @@ class LoggedMessages(logging.Handler):
 
 def race(count: int) -> dict[str, Any]:
     """Let processes compile one graph at the same time."""
-    compilation_key(prepare(product()))
+    compilation_key(prepare(matmul_graph()))
     wait, start = os.pipe()
 
     def child() -> None:
@@ -181,7 +179,7 @@ def race(count: int) -> dict[str, Any]:
 
 
 def threads(count: int, total: int) -> dict[str, Any]:
-    """Compile and run in threads, half of the times through the cache."""
+    """Compile and run in threads; half of the compilations use the cache."""
 
     def work(number: int) -> bool:
         return compile_and_check(1 + number % 12, cache=number % 2 == 0)
@@ -192,7 +190,7 @@ def threads(count: int, total: int) -> dict[str, Any]:
 
 
 def close_while_calling(count: int) -> dict[str, Any]:
-    """Close modules that two threads call without end; what the threads' last calls said."""
+    """Close modules that two threads call in a loop; returns the errors of their last calls."""
     size = 192
     a = O.tensor((size, size), name="a")
     with O.graph(name="products") as gb:
@@ -222,9 +220,9 @@ def close_while_calling(count: int) -> dict[str, Any]:
 
 
 def leak(total: int, warm_up: int, how: str) -> dict[str, Any]:
-    """Compile, load, call, and unload, again and again; what the process grows by.
+    """Compile, load, call and unload repeatedly; returns the growth of the process.
 
-    `how` is "hit" for code from the cache, "linked" or "in_memory" for code that is compiled anew.
+    `how` is "hit" for code from the cache, "linked" or "in_memory" for newly compiled code.
     """
     process = psutil.Process()
     options = {"hit": {}, "linked": {"cache": False}, "in_memory": {"in_memory": True}}[how]
@@ -251,10 +249,10 @@ CODE: dict[str, dict[str, Any]] = {
 
 
 def code() -> dict[str, Any]:
-    """Hashes of what is generated in several ways, and the keys."""
+    """Hashes of code generated in several ways, and the keys."""
     answer = {}
     for name, how in CODE.items():
-        compilation = prepare(product(), **how)
+        compilation = prepare(matmul_graph(), **how)
         in_memory = compilation.build(None)
         with tempfile.TemporaryDirectory() as folder:
             files = dict(compilation.build(Path(folder)).manifest.files)
@@ -264,7 +262,7 @@ def code() -> dict[str, Any]:
 
 
 def small_disks(folder: str) -> dict[str, Any]:
-    """Use caches on a full and on a read-only disk; needs a mount namespace of its own."""
+    """Use caches on a full and on a read-only disk; needs a separate mount namespace."""
     answer: dict[str, Any] = {}
     for name, option in (("full", "size=16k"), ("read_only", "ro")):
         root = Path(folder, name)

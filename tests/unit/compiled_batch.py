@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """The outputs of each graph on its inputs; all have one target and its options."""
+    """The outputs of each graph on its inputs; all graphs have the same target and options."""
     common = batch[0].graph.name
     batch = [_named(compilation, number) for number, compilation in enumerate(batch)]
     first = batch[0]
@@ -48,7 +48,7 @@ def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> 
 
 
 def _named(compilation: Compilation, number: int) -> Compilation:
-    """The compilation of a graph with a name of its own, which its constants' symbols have too."""
+    """The compilation of a graph under a unique name, the prefix of its constants' symbols."""
     graph = compilation.graph
     return replace(compilation, graph=replace(graph, name=f"{graph.name}{number}"))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same cases in every run, so that a check fails for what was changed; "long" draws new ones.
+# The same cases in every run, so that failures are reproducible; "long" generates new ones.
 settings.register_profile("default", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=2000, print_blob=True)
 
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    # Shells start background processes with interrupts ignored, and children inherit that.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("long" if config.getoption("--long") else "default")
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    gc.disable()  # modules and tests are made, and none of them goes
+    gc.disable()  # modules and tests live until the end of the session
     try:
         return (yield)
     finally:
@@ -42,11 +42,11 @@ def pytest_collection() -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     gc.collect()
-    gc.freeze()  # tests that look for what was forgotten need not look through what pytest keeps
+    gc.freeze()  # tests that look for leaks need not scan the objects of pytest
 
 
 def _shared_folder(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:
-    """The folder of this run of the tests, which all its processes share."""
+    """The folder of this test run, shared by all its processes."""
     folder = factory.getbasetemp()
     is_worker = hasattr(config, "workerinput")
     return folder.parent if is_worker else folder
@@ -56,10 +56,10 @@ def _shared_folder(config: pytest.Config, factory: pytest.TempPathFactory) -> Pa
 def _own_cache(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """Nothing of an earlier run is found again, and nothing is left in the user's own cache."""
+    """A cache for this run only; the user's cache is not touched."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("XTC_CACHE", "0")  # a test may replace code, which must not outlive it
+        patch.setenv("XTC_CACHE", "0")  # a test may replace code, which must not affect later tests
         native = _shared_folder(pytestconfig, tmp_path_factory) / "native"
         patch.setenv("XTC_NATIVE_DIR", str(native))
         patch.delenv("XTC_CACHE_DIR", raising=False)
@@ -69,7 +69,7 @@ def _own_cache(
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The reports of simulators, which stay for their readers, go with the other files of tests."""
+    """Keep the simulators' reports with the other files of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("reports")))
         yield
@@ -77,7 +77,7 @@ def _own_reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_device_of_tile_kernels() -> Iterator[None]:
-    """The device that tile kernels open by themselves gives its number back to other tests."""
+    """Close the device that tile kernels opened, which releases its number."""
     yield
     config = sys.modules.get("xtc.tile.config")
     if config is not None:
@@ -87,13 +87,13 @@ def _no_device_of_tile_kernels() -> Iterator[None]:
 
 @pytest.fixture
 def is_long(request: pytest.FixtureRequest) -> bool:
-    """Whether the tests were asked to take long: `make unit-long`."""
+    """Whether long tests were requested: `make unit-long`."""
     return bool(request.config.getoption("--long"))
 
 
 @pytest.fixture
 def artifact_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a cache of the test's own, which compilations use, as is a tuning database."""
+    """The folder of a cache for this test only, and an empty tuning database."""
     monkeypatch.setenv("XTC_CACHE", "1")
     monkeypatch.setenv("XTC_TUNING_DB", str(tmp_path / "tuning.db"))
     monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path / "artifacts"))
@@ -102,13 +102,13 @@ def artifact_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def collected() -> None:
-    """Nothing is alive that an earlier test forgot, such as a device, which has a number."""
+    """Collect garbage first, so that no device of an earlier test keeps its number."""
     gc.collect()
 
 
 @pytest.fixture
 def lit_suite(tmp_path: Path) -> Path:
-    """An empty folder for lit tests that are configured as those of tests/filecheck are."""
+    """An empty folder for lit tests with the configuration of tests/filecheck."""
     real = Path(__file__).parents[1] / "filecheck" / "lit.cfg.py"
     suite = tmp_path / "suite"
     suite.mkdir()

@@ -69,7 +69,7 @@ static int32_t load(const void *image, uint64_t nbytes, uint64_t *number)
     snprintf(text, sizeof text, "%.*s", (int)nbytes, (const char *)image);
     if (loaded || sscanf(text, "%31s %lld", read->name, &value) != 2) {
         free(read);
-        return xtc_fail(XTC_IMAGE, "'%.20s' is no name with a number", text);
+        return xtc_fail(XTC_IMAGE, "'%.20s' is not a name with a number", text);
     }
     read->number = value;
     loaded = read;

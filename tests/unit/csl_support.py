@@ -32,7 +32,7 @@ layout {{
 
 
 def layout(more: str = "", params: str = "", width: int = 1, height: int = 1) -> str:
-    """A layout that gives all PEs the same code, with further lines and parameters."""
+    """A layout that gives all PEs the same code, with additional lines and parameters."""
     return LAYOUT.format(width=width, height=height, params=params, more=more)
 
 
@@ -48,7 +48,7 @@ def compiled(folder: Path, files: Mapping[str, str], arch: str = "wse3", **given
 def run_here(
     arguments: Sequence[str], folder: Path, patch: pytest.MonkeyPatch, **settings: object
 ) -> None:
-    """What `cs_python` does in `folder`, in this process, which builds the simulator once."""
+    """Run `cs_python` in `folder` within this process, which builds the simulator once."""
     patch.chdir(folder)
     patch.setattr(sys, "argv", list(sys.argv))
     patch.setattr(sys, "path", list(sys.path))

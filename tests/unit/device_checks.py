@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that simulated accelerators pass: nothing leaks, what fails is told, and a search ends.
+"""Checks for all simulated accelerators: no leaks, errors are reported, and searches end.
 
-The tests of each machine say what fails on it, and how.
+The tests of each machine provide the failing kernels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A, B, product
+from tests.unit.offload_support import A, B, matmul_graph
 from xtc.core.errors import DeviceError, DeviceLost, DeviceMemoryError
 from xtc.graph.graph import Graph
 from xtc.runtime import DriverDevice
@@ -31,12 +31,12 @@ Fault = Callable[[DriverDevice], None]
 
 
 def children() -> int:
-    """Processes that this one has, simulators among them."""
+    """The child processes of this process, including simulators."""
     return len(psutil.Process().children(recursive=True))
 
 
-def running_out_of_memory_leaks_nothing(device: DriverDevice, times: int) -> None:
-    """`device` has 2 MiB, of which a call of a graph finds too few."""
+def check_out_of_memory_leaks_nothing(device: DriverDevice, times: int) -> None:
+    """`device` has 2 MiB, too few for a call of the graph."""
     x = O.tensor((512, 256), name="X")  # half a mebibyte
     with O.graph(name="big") as gb:
         O.relu(x, name="Y", device=device)
@@ -54,12 +54,12 @@ def running_out_of_memory_leaks_nothing(device: DriverDevice, times: int) -> Non
         np.testing.assert_array_equal(module(values).numpy(), values)
 
 
-def a_device_that_dies_is_opened_again_and_right(
+def check_a_dead_device_is_reopened(
     device: DriverDevice, faults: Sequence[Fault], times: int
 ) -> None:
-    """Each fault in its turn takes the device down under a loaded module."""
+    """Each fault in turn takes down the device of a loaded module."""
     for number in range(times):
-        with xtc.compile(product(device, weight=True)) as module:
+        with xtc.compile(matmul_graph(device, weight=True)) as module:
             np.testing.assert_allclose(module(A).numpy(), A @ B)
             faults[number % len(faults)](device)
             with pytest.raises(DeviceLost):
@@ -71,7 +71,7 @@ def a_device_that_dies_is_opened_again_and_right(
 
 
 def kill_the_simulator(device: DriverDevice) -> None:
-    """As the system does where memory is short; no other device of the kind is open."""
+    """Kill the simulator, as the system does when memory is short; one device is open."""
     name = f"{device.target_name}_sim"
     running = [child for child in psutil.Process().children() if child.name() == name]
     (simulator,) = [process for process in running if process.status() != psutil.STATUS_ZOMBIE]
@@ -81,7 +81,8 @@ def kill_the_simulator(device: DriverDevice) -> None:
 
 
 def layers(device: DriverDevice) -> Graph:
-    """Products, rows and elements, larger than tiles and blocks, of 70x96 and 96x50 elements."""
+    """Contractions, rows and elementwise operators on 70x96 and 96x50 elements, larger than tiles
+    and blocks."""
     x = O.tensor((70, 96), name="X")
     w = O.tensor((96, 50), name="W", device=device)
     with O.graph(name="layers") as gb:
@@ -90,8 +91,8 @@ def layers(device: DriverDevice) -> Graph:
     return gb.graph
 
 
-def no_order_changes_a_result(devices: Iterable[DriverDevice]) -> None:
-    """The same bits on all of these, which differ in their order of execution; closes them."""
+def check_order_changes_no_result(devices: Iterable[DriverDevice]) -> None:
+    """Check that devices with different execution orders give the same bits; closes them."""
     rng = np.random.default_rng(0)
     x, w = rng.random((70, 96), np.float32), rng.random((96, 50), np.float32)
     first: list[Array] = []
@@ -108,7 +109,7 @@ Candidate = Callable[[], Array]
 """Computes something on a device that is open and has nothing in it."""
 
 
-def only_right_candidates_are_ranked(
+def check_only_correct_candidates_are_ranked(
     device: DriverDevice,
     kinds: Mapping[str, Candidate],
     expected: Array,
@@ -116,10 +117,10 @@ def only_right_candidates_are_ranked(
     cost: Callable[[], float],
     count: int,
 ) -> None:
-    """A search over candidates that crash, never end or compute something else.
+    """Search over candidates that crash, never end or give wrong results.
 
-    Those whose name begins with "right" are, and are ranked by what they cost; of the others,
-    `failures` says how they end, or they are wrong.
+    Candidates whose name begins with "right" are correct and are ranked by their cost. `failures`
+    has the status of the others, by default "wrong".
     """
 
     def outcome_of(kind: str) -> float | str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every target's device, each with the same kernels, for the tests of the contract."""
+"""Every target's device with the same kernels, for the contract tests."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class Kind:
         has_clusters: whether they may say how many blocks a cluster has.
         runs_blocks: whether each block of a grid is run, which the stand-in does not do.
         is_asynchronous: whether kernels run beside the host.
-        has_process: whether the device is a process of its own.
-        shares_memory: whether its memory is that of the shared simulator, which holds NaN where it
-            is fresh, and tells what an access misses.
+        has_process: whether the device is a separate process.
+        shares_memory: whether its memory is that of the shared simulator, which fills new memory
+            with NaN and reports accesses out of bounds.
         is_poisoned: whether fresh memory holds poison.
     """
 
@@ -166,7 +166,7 @@ ASYNCHRONOUS = pytest.mark.parametrize(
 
 @pytest.fixture(params=KINDS, ids=str)
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kind:
-    """Each device in its turn."""
+    """Each device in turn."""
     found: Kind = request.param
     if found.name == "nvgpu:stand-in":
         library = nvgpu_stand_in.stand_in(tmp_path, monkeypatch, image=found.image())
@@ -177,13 +177,13 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def kernels(kind: Kind) -> Iterator[Kernels]:
-    """Each device in its turn, with the kernels."""
+    """Each device in turn, with the kernels loaded."""
     with kind.opened() as opened:
         yield opened
 
 
 class Gate:
-    """A kernel that runs until it is let go."""
+    """A kernel that runs until it is released."""
 
     def __init__(self, kernels: Kernels) -> None:
         self.kernels = kernels
@@ -193,6 +193,6 @@ class Gate:
         return queue.launch(self.kernels.wait_for_word, [self.word])
 
     def open(self, queue: DriverQueue) -> None:
-        """Let the kernel end, by a copy beside it."""
+        """Release the kernel by a copy that overtakes it."""
         word = np.ones(1, np.int32)
         queue.wait(queue.copy_to(self.word.address, word.data, parallel=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tensor of nobody's library: its memory leaves by DLPack alone, and is poisoned when given back.
+"""A tensor of a foreign library: its memory is exported by DLPack only, and poisoned on return.
 
 The structures are those of dlpack.h, version 0.8 (without a version field).
 """
@@ -49,7 +49,7 @@ _NAME = b"dltensor"
 
 @dataclass(frozen=True)
 class Loan:
-    """An exported tensor; all that it consists of stays mapped, so that late readers see poison."""
+    """An exported tensor; its memory stays mapped, so that late readers see poison."""
 
     capsule: object
     structure: tuple[object, ...]
@@ -57,13 +57,13 @@ class Loan:
 
     @property
     def taken(self) -> bool:
-        """Whether somebody took the tensor from its capsule, and has to give it back."""
+        """Whether a consumer took the tensor from its capsule, and therefore has to return it."""
         return not _is_valid(self.capsule, _NAME)
 
 
 @dataclass
 class Ledger:
-    """What was lent, and how often something was given back."""
+    """Counts exported tensors and their returns."""
 
     loans: list[Loan] = field(default_factory=list)
     returns: int = 0
@@ -86,7 +86,7 @@ _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_give_back)
 
 
 class Producer:
-    """Lends a copy of `array`, with the same strides, each time it is asked."""
+    """Exports a copy of `array`, with the same strides, on each request."""
 
     def __init__(
         self, array: np.ndarray[Any, Any], ledger: Ledger, device: tuple[int, int] = (CPU, 0)

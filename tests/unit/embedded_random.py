@@ -19,7 +19,7 @@ _CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 9, 12, 16, 20])
 
 @dataclass
 class Drawing:
-    """A network in the making: where choices come from, and the image so far."""
+    """A network under construction: the source of choices, and the image so far."""
 
     draw: Callable[[Any], Any]
     x: Tensor
@@ -30,7 +30,7 @@ class Drawing:
         return O.tensor(shape, "int8", const=self.rng.integers(-128, 128, shape, np.int8))
 
     def finish(self, y: Tensor, terms: int) -> None:
-        """Bias now and then, requantization per tensor or per channel, both roundings."""
+        """An optional bias, requantization per tensor or per channel, and either rounding."""
         columns = int(y.shape[-1])
         if self.draw(st.booleans()):
             bias = self.rng.integers(-3000, 3000, columns, np.int32)
@@ -56,7 +56,7 @@ class Drawing:
         self.finish(y, kernel[0] * kernel[1] * channels // groups)
 
     def bordered(self, needed: list[int]) -> Tensor:
-        """The image with a border, always where a window would not fit."""
+        """The image with a border, which is required if a window would not fit."""
         borders = []
         for size, more in zip(self.x.shape[1:3], needed, strict=True):
             least = max(0, more + 1 - int(size))

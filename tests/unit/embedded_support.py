@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of boards share: small programs, and images from LLVM IR."""
+"""Shared by the tests of boards: small programs, and images from LLVM IR."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL_BOARDS = (*BOARDS, "nrf5340", "qemu-virt-a76")
 
 
 def network() -> Graph:
-    """A convolution, a pooling, a product and a softmax, with weights."""
+    """A convolution, a pooling, a matmul and a softmax, with weights."""
     rng = np.random.default_rng(0)
 
     def weights(*shape: int) -> np.ndarray:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers that leave and go on in rotation keep their variables, in registers too, and reuse stacks. The
+// Fibers that yield and resume in rotation keep their variables, also in registers, and reuse stacks. The
 // arguments are "pool", "own" for stacks that this program gives, "many" for 16,384 fibers at once,
 // "replaced" for fibers that follow each other, "overflow" for one that uses up its stack, and "endless" for more stacks than there is room for.
 #include <stdint.h>
@@ -127,7 +127,7 @@ static void overflow(void)
     memset((char *)frame, 1, sizeof frame);
     if (frame[sizeof frame - 1])
         overflow();
-    frame[0] = 0; // so that the call is none at the end
+    frame[0] = 0; // so that it is not a tail call
 }
 
 static void wait_for_ever(void)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random small graphs of many operators, for tests that should hold for every graph."""
+"""Random small graphs of many operators, for properties of all graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = ("yes", "no", "on", "null", "true", "_", "nan", "inf", "e5", "int", "y",
 
 @st.composite
 def arrays(draw: Draw, shape: tuple[int, ...], dtype: str) -> Array:
-    """Any bytes at all: every NaN, every infinity; 0 and 1 for bool."""
+    """Arbitrary bytes: every NaN and infinity; 0 and 1 for bool."""
     element = ELEMENT_TYPES[dtype]
     count = int(np.prod(shape, dtype=int))
     if dtype == "bool":
@@ -48,7 +48,7 @@ def arrays(draw: Draw, shape: tuple[int, ...], dtype: str) -> Array:
 
 @st.composite
 def graphs(draw: Draw) -> Graph:
-    """A graph of one to eight operators; what an operator refuses is left out."""
+    """A graph of one to eight operators; combinations that an operator refuses are skipped."""
     pool = [draw(_leaf()) for _ in range(draw(st.integers(1, 3)))]
     names = draw(st.permutations(NAMES))
     with O.graph(name=draw(st.sampled_from(["g", "graph_1", "on"]))) as gb:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of graphs share: a small graph, operators made for tests, located failures."""
+"""Shared by the tests of graphs: a small graph, operators for tests, checks of error locations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def here() -> int:
 
 
 def fails(function: Callable[[], object], message: str, line: int) -> UserError:
-    """`function` raises a UserError with `message`, said to be on `line` of the test's file."""
+    """Check that `function` raises a UserError with `message` at `line` of the test's file."""
     with pytest.raises(UserError) as info:
         function()
     assert message in str(info.value)
@@ -44,7 +44,7 @@ def float_input(*shape: int | str, name: str | None = None) -> Tensor:
 
 @dataclass(frozen=True)
 class Scale(Operator):
-    """An operator that takes whatever it is given as attributes."""
+    """An operator that accepts any attributes."""
 
     name: ClassVar[str] = "scale"
     factors: object = ()
@@ -63,7 +63,7 @@ class Scale(Operator):
 
 
 class AtMostFour(Scale):
-    """Refuses what has more than four rows, once their number is known."""
+    """Refuses operands with more than four rows, once their number is known."""
 
     def infer(self, *inputs: TensorType) -> TensorType:
         if inputs[0].is_static and inputs[0].sizes[0] > 4:

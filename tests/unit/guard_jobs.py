@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server whose children do what they are told, good or bad; see test_guard.py."""
+"""A server whose children run requested jobs, also failing ones; see test_guard.py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs of float16 contractions and what networks put around them, for tensor cores.
+"""Random graphs of float16 contractions and common surrounding operators, for tensor cores.
 
-Sizes begin at 16: whole tiles of matrix instructions, tiles that stick out, and rows that are no
-whole number of 16 bytes.
+Sizes begin at 16: whole tiles of matrix instructions, partial tiles, and rows that are not
+multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_OPERATIONS = 3_000_000  # multiply-adds of a contraction, which the simulato
 
 @dataclass
 class Drawing:
-    """A graph in the making: a source of choices, the device of every operator, and operands."""
+    """A graph under construction: the source of choices, the operators' device, and operands."""
 
     rng: Random
     device: DriverDevice
@@ -49,7 +49,7 @@ class Drawing:
 
 
 def values(shape: tuple[int, ...], seed: int) -> Any:
-    """Numbers around zero; sums along the last two dimensions stay near one."""
+    """Numbers around zero, such that sums along the last two dimensions stay near one."""
     rng = np.random.default_rng(seed)
     scale = max(1.0, math.sqrt(max(shape[-2:], default=1)) / 2)
     return (rng.standard_normal(shape) / scale).astype(np.float16)

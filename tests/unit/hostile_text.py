@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that have hurt programs before: hypothesis strategies that the fuzz tests share.
+"""Hostile texts: hypothesis strategies that the fuzz tests share.
 
-Where one of them is evaluated, by Python, a shell, or a YAML loader that makes objects, it creates
-the file CANARY in the working directory.
+A text that is evaluated by Python, a shell, or a YAML loader that constructs objects creates the
+file CANARY in the working directory.
 """
 
 from __future__ import annotations

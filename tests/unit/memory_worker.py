@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls compiled code where memory runs out, in a process of its own: memory_worker NAME OPTIONS.
+"""Calls compiled code under a memory limit, in a separate process: memory_worker NAME OPTIONS.
 
-Prints one JSON document. It is for an environment in which large blocks of memory are mappings of
-their own, so that what is kept shows in the size of the address space, and in which memory that was
-given back is no reserve: MALLOC_MMAP_THRESHOLD_=65536 MALLOC_ARENA_MAX=1 with the GNU C library.
+Prints one JSON document. Run it in an environment in which large blocks of memory are separate
+mappings, so that leaks show in the size of the address space, and freed memory is returned to the
+system: MALLOC_MMAP_THRESHOLD_=65536 MALLOC_ARENA_MAX=1 with the GNU C library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIMES = 1000
 
 
 def temporaries() -> tuple[xtc.Graph, dict[str, Any]]:
-    """Two arrays of 12 MiB on the way to the result: only one fits."""
+    """Two temporary arrays of 12 MiB, of which only one fits."""
     a, b = O.tensor((1024, 8), name="A"), O.tensor((8, 3072), name="B")
     w = O.tensor((4, 1024), name="W")
     with O.graph(name="layers") as gb:
@@ -46,7 +46,7 @@ def loop() -> tuple[xtc.Graph, dict[str, Any]]:
 
 
 def network() -> tuple[xtc.Graph, dict[str, Any]]:
-    """Products whose arrays of 16 MiB share an arena, which the module keeps for later calls."""
+    """Matmuls whose arrays of 16 MiB share an arena, which the module keeps for later calls."""
     x = O.tensor((1024, 8), name="X")
     wide = O.tensor((8, 4096), const=np.ones((8, 4096), np.float32))
     narrow = O.tensor((4096, 8), const=np.full((4096, 8), 2.0**-15, np.float32))
@@ -58,7 +58,7 @@ def network() -> tuple[xtc.Graph, dict[str, Any]]:
 
 @contextmanager
 def little_memory() -> Iterator[None]:
-    """At most HEADROOM bytes more than the process has now."""
+    """Limit the memory to HEADROOM bytes more than the process has now."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + HEADROOM, hard))
     try:
@@ -68,7 +68,7 @@ def little_memory() -> Iterator[None]:
 
 
 def failures(module: xtc.Module, inputs: list[Any], out: Any) -> list[str]:
-    """What each of many calls says."""
+    """The error messages of many calls."""
     said = []
     for _ in range(TIMES):
         try:
@@ -79,7 +79,7 @@ def failures(module: xtc.Module, inputs: list[Any], out: Any) -> list[str]:
 
 
 def main(name: str, **options: Any) -> None:
-    """Call with little memory and with enough."""
+    """Call with little memory and with enough memory."""
     graphs = {"temporaries": temporaries, "loop": loop, "network": network}
     graph, schedule = graphs[name]()
     with xtc.compile(graph, schedule=schedule, **options) as module:

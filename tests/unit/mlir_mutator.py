@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damages MLIR text: drops, doubles, swaps and nests tokens, and puts in what breaks parsers."""
+"""Damages MLIR text: drops, duplicates, swaps and nests tokens, and inserts tokens that break
+parsers."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def corpus(root: Path) -> list[str]:
 
 
 def mutant(random: Random, texts: Sequence[str]) -> str:
-    """One of the texts, damaged in one to four ways."""
+    """One of the texts with one to four mutations."""
     tokens = list(_tokens(random.choice(texts)))
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         if tokens:

@@ -40,7 +40,7 @@ def stage_text(text: str, until: str = "lowered", **options: Any) -> str:
 
 @functools.lru_cache(maxsize=64)
 def image(text: str, options: MppaOptions) -> bytes:
-    """The device image of a module on buffers, made once."""
+    """The device image of a module on buffers, cached."""
     with single_threaded_context():
         return image_of(lowered(text, options), options)
 
@@ -54,7 +54,7 @@ def image_of(module: Operation, options: MppaOptions) -> bytes:
 
 @dataclass
 class Run:
-    """What a kernel left in its arguments, and what the device counted."""
+    """The arguments of a kernel after its run, and the device's counters."""
 
     arrays: list[Array]
     counters: Any

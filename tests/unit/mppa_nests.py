@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nests that the MPPA's passes make on the host: its parallel loops one after the other."""
+"""Runs loop nests of the MPPA's passes on the host, with parallel loops run in order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TO_MEMREFS = (
     "buffer-results-to-out-params{hoist-static-allocs=true}",
     "canonicalize",
     "cse",
-    # Copies of a part to itself go, now that both are one view.
+    # Removes copies of a part to itself, which appear once both are one view.
     "canonicalize",
 )
 _TO_LOOPS = (
@@ -44,7 +44,7 @@ _STAY = ("bufferization.", "memref.", "arith.", "func.return")
 
 @dataclass(frozen=True)
 class PlaceOnDevice(Pass):
-    """Mark what computes as running on a device, arguments staying on the host."""
+    """Mark compute operations as running on a device; arguments stay on the host."""
 
     name: ClassVar[str] = "place-on-device"
 
@@ -58,7 +58,7 @@ class PlaceOnDevice(Pass):
 
 @dataclass(frozen=True)
 class ForgetSpaces(Pass):
-    """Let all buffers be in the host's memory, and drop meshes."""
+    """Place all buffers in the host's memory, and drop meshes."""
 
     name: ClassVar[str] = "forget-spaces"
 
@@ -81,7 +81,7 @@ def placed_module(graph: Graph, schedule: object = None) -> Iterator[Operation]:
 
 @contextmanager
 def on_the_host(steps: Sequence[Step]) -> Iterator[None]:
-    """Compile what the host compiles meanwhile with these steps, in the place of its own."""
+    """Compile with these passes in place of those of the host."""
 
     def pipeline(*arguments: Any, **options: Any) -> Pipeline:
         stages = list(whole(*arguments, **{**options, "parallel": False}).stages)

@@ -42,6 +42,6 @@ class Kernels:
 
 @contextmanager
 def opened(**config: Any) -> Iterator[Kernels]:
-    """A simulator of that configuration with the test kernels."""
+    """A simulator with that configuration and the test kernels."""
     with MppaDevice(MppaOptions(**config)) as device:
         yield Kernels(device)

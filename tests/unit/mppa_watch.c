@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose accesses are told to the simulator, some of them wrong.
+// Kernels whose accesses are reported to the simulator, some of them wrong.
 #include "dev.h"
 
 static int32_t read(const int32_t *base, const int32_t *place)

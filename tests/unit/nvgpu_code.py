@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is generated for GPUs, and what NVIDIA's assembler and disassembler make of it."""
+"""Code generated for GPUs, and the output of NVIDIA's assembler and disassembler."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def gpu(arch: str) -> NvgpuDevice:
 def ptx_of(
     graph: xtc.Graph, device: NvgpuDevice, schedule: xtc.Schedule | None = None, **options: Any
 ) -> str:
-    """The PTX of a graph's kernels; empty where it has none on `device`."""
+    """The PTX of a graph's kernels; empty if it has none on `device`."""
     text = prepare(graph, target=device, schedule=schedule, **options).stage_text("code")
     return text[text.index(".version") :] if ".version" in text else ""
 
 
 @dataclass(frozen=True)
 class MachineCode:
-    """What ptxas made of a file of PTX, and what it says of each kernel there."""
+    """The output of ptxas for a file of PTX, and its report on each kernel."""
 
     cubin: Path
     said: str
@@ -55,7 +55,7 @@ class MachineCode:
     spilled_bytes: dict[str, int]
 
     def opcodes(self) -> Counter[str]:
-        """How often each machine instruction is in all kernels: `LDG.E.128`, `HMMA.16816.F32`."""
+        """The count of each machine instruction over all kernels: `LDG.E.128`, `HMMA.16816.F32`."""
         return sum(self.opcodes_of_kernels().values(), Counter())
 
     def opcodes_of_kernels(self) -> dict[str, Counter[str]]:
@@ -74,7 +74,7 @@ class MachineCode:
 
 
 def machine_code(ptx: str, arch: str, folder: Path) -> MachineCode:
-    """What ptxas makes of code that it has to accept."""
+    """Assemble PTX, which ptxas has to accept."""
     source, cubin = folder / "device.ptx", folder / f"{arch}.cubin"
     source.write_text(ptx)
     registers, spilled = {}, {}
@@ -91,5 +91,5 @@ def machine_code(ptx: str, arch: str, folder: Path) -> MachineCode:
 
 
 def has(opcodes: Counter[str], name: str) -> bool:
-    """Whether an instruction is there, with whatever modifiers: `LDSM` finds `LDSM.16.MT88.4`."""
+    """Whether an instruction occurs with any modifiers: `LDSM` finds `LDSM.16.MT88.4`."""
     return any(f"{opcode}.".startswith(f"{name}.") for opcode in opcodes)

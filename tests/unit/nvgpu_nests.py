@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random schedules of two parallel levels, for the tests of GPUs."""
+"""Random schedules with two parallel levels, for the tests of GPUs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for NVIDIA's driver, built from nvgpu_driver/: it notes its calls, and its device is
+"""A stand-in for NVIDIA's driver, built from nvgpu_driver/: it logs its calls, and its device is
 this process."""
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _bytes_of(name: str) -> bytes:
 
 
 def kernel_code() -> bytes:
-    """Device code that the stand-in loads."""
+    """Device code that the stand-in can load."""
     return _bytes_of("kernels")
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, image: bytes | None = None) -> Path:
-    """The library, a new one, whose log is in `folder`; it loads `image`."""
+    """A new library that logs to `folder` and loads `image`."""
     monkeypatch.setenv("STAND_IN_LOG", str(folder / "log"))
     monkeypatch.setenv("STAND_IN_IMAGE_BYTES", str(len(image or kernel_code())))
     library = folder / "libcuda.so"
@@ -44,5 +44,5 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, image: bytes | None 
 
 
 def log(library: Path) -> list[str]:
-    """The calls that it noted."""
+    """The logged calls."""
     return (library.parent / "log").read_text().splitlines()

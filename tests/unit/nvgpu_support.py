@@ -23,7 +23,7 @@ KERNEL_FLAGS = ("-fvisibility=default", "-Werror", "-Wno-frame-address")
 
 @functools.cache
 def image(name: str = "nvgpu_kernels", *defines: str) -> bytes:
-    """Compiled device code; each of `defines` is defined for its preprocessor."""
+    """Compiled device code, with `defines` defined for its preprocessor."""
     source = SOURCES / f"{name}.c"
     flags = (*KERNEL_FLAGS, *(f"-D{define}" for define in defines))
     unit = NativeUnit(f"{name}.so", "library", (source,), (OWN_CSRC,), flags=flags)
@@ -44,7 +44,7 @@ class Kernels:
 
 @contextmanager
 def independent(cores: int, **options: Any) -> Iterator[tuple[Kernels, DeviceArray]]:
-    """Kernels of independent blocks on that many cores, and 64 numbers that their blocks share."""
+    """Kernels of independent blocks on that many cores, and 64 numbers that the blocks share."""
     config = {"sim_cores": cores, "memory_bytes": 64 << 20, **options}
     with opened(image("nvgpu_workers"), **config) as kernels:
         yield kernels, kernels.device.zeros(64, "int32")
@@ -52,6 +52,6 @@ def independent(cores: int, **options: Any) -> Iterator[tuple[Kernels, DeviceArr
 
 @contextmanager
 def opened(code: bytes | None = None, **config: Any) -> Iterator[Kernels]:
-    """A simulator of that configuration with the test kernels, or with other code."""
+    """A simulator with that configuration and the test kernels, or other code."""
     with NvgpuDevice(NvgpuOptions(**config)) as device:
         yield Kernels(device, code)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for PyTorch on the stand-in for NVIDIA's driver: tensors have memory there, speak
-DLPack, and their operators only take the driver's time."""
+"""A stand-in for PyTorch on the stand-in for NVIDIA's driver.
+
+Tensors have device memory and support DLPack; operators only consume the driver's time.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from xtc.tile.config import device_in_use
 
 
 def no_torch() -> Any:
-    """PyTorch as it is where it sees no GPU."""
+    """PyTorch without a GPU."""
     fake: Any = ModuleType("torch")
     fake.__spec__ = SimpleNamespace(name="torch")
     fake.cuda = SimpleNamespace(is_available=lambda: False, is_initialized=lambda: False)

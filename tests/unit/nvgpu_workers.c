@@ -129,7 +129,7 @@ KERNEL(prints, 0, 2)
         read_outside(arguments);
 }
 
-// Prints, and goes on for ever.
+// Prints, and never ends.
 KERNEL(prints_and_hangs, 3, 1)
 {
     int64_t number = cuda_block_id(0);

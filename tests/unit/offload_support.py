@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small graphs on devices, and what crosses the border while something runs."""
+"""Small graphs on devices, and counters of data movement."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ B = np.arange(128, dtype=np.float32).reshape(16, 8) % 7
 A_BYTES, B_BYTES, C_BYTES = 256, 512, 128
 
 
-def product(device: object, *, weight: bool = False, a_device: object = None) -> Graph:
-    """C = A B on `device`, where B and C live; B is an argument, or a weight."""
+def matmul_graph(device: object, *, weight: bool = False, a_device: object = None) -> Graph:
+    """C = A B on `device`, where B and C live; B is an argument or a weight."""
     a = O.tensor((4, 16), name="A", device=a_device)
     b = O.tensor((16, 8), name="B", device=device, const=B if weight else None)
     with O.graph(name="product") as gb:
@@ -36,7 +36,8 @@ _COUNTERS = {
 
 @contextmanager
 def counted(device: NullDevice, **expected: int) -> Iterator[None]:
-    """What `device` counts in the block is `expected`; what is not named there is 0.
+    """Check the increments of `device`'s counters in the block; counters that are not named must
+    not change.
 
     Names are those of `_COUNTERS`, or the counters themselves.
     """

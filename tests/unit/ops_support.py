@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of operators share: data, graphs of one operand, compiled and NumPy results."""
+"""Shared by the tests of operators: data, graphs of one operand, compiled and NumPy results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTS = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 ALL = tuple(ELEMENT_TYPES)
-UNTYPED: Any = O  # the operators as someone calls them who has no type checker
+UNTYPED: Any = O  # the operators as seen by a caller without a type checker
 
 
 def data(shape: Sequence[int], dtype: str, seed: int = 0) -> Array:
@@ -37,7 +37,7 @@ def data(shape: Sequence[int], dtype: str, seed: int = 0) -> Array:
 
 
 def graph_of(writes: Sequence[Write], *arrays: Array) -> Graph:
-    """Each of `writes` applied to inputs of the arrays' types, as one output."""
+    """Each of `writes` applied to inputs of the arrays' types, as one output each."""
     with O.graph(name="tested") as gb:
         tensors = [
             O.tensor(array.shape, array.dtype, name=f"x{position}")
@@ -48,7 +48,7 @@ def graph_of(writes: Sequence[Write], *arrays: Array) -> Graph:
 
 
 def results(writes: Sequence[Write], *arrays: Array) -> list[Array]:
-    """Compiled results, each checked against the operator's own meaning in NumPy first."""
+    """Compiled results, each first compared with the operator's reference in NumPy."""
     graph = graph_of(writes, *arrays)
     with xtc.compile(graph, in_memory=True) as module:
         computed = module(*arrays)
@@ -63,17 +63,17 @@ def results(writes: Sequence[Write], *arrays: Array) -> list[Array]:
 
 
 def result(write: Write, *arrays: Array) -> Array:
-    """The compiled result of one operator, checked as `results` does."""
+    """The compiled result of one operator, checked like those of `results`."""
     return results([write], *arrays)[0]
 
 
 def agree(actual: Array, expected: Array, reduction: int = 1, name: str = "result") -> None:
-    """Within the rounding errors that xtc.evaluate grants; NaN and infinities in their places."""
+    """Check agreement within the tolerance of xtc.evaluate; NaN and infinities must match."""
     compare(actual, expected, name=name, reduction=max(1, reduction)).raise_if_wrong()
 
 
 def exactly(actual: Array, expected: Array) -> None:
-    """The same shape, type and values; NaN equals NaN."""
+    """Check for equal shapes, types and values; NaN equals NaN."""
     assert actual.dtype == expected.dtype
     assert actual.shape == expected.shape
     same = (actual == expected) | ((actual != actual) & (expected != expected))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of parallel loops share: schedules with them, and the threads of a process."""
+"""Shared by the tests of parallel loops: schedules, and the threads of a process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import xtc.ops as O
 from xtc.graph.graph import Graph
 
 
-def product(rows: int, columns: int, terms: int) -> Graph:
-    a = O.tensor((rows, terms), "float32", name="A")
-    b = O.tensor((terms, columns), "float32", name="B")
+def matmul_graph(rows: int, columns: int, depth: int) -> Graph:
+    a = O.tensor((rows, depth), "float32", name="A")
+    b = O.tensor((depth, columns), "float32", name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
     return gb.graph
@@ -46,21 +46,21 @@ def weighted() -> Graph:
 
 ROWS = {"C": {"i": "parallelize", "j": {}, "k": {}}}
 NESTS: dict[str, tuple[Graph, dict[str, Any]]] = {
-    "one loop": (product(24, 24, 24), ROWS),
+    "one loop": (matmul_graph(24, 24, 24), ROWS),
     "tails": (
-        product(37, 53, 29),
+        matmul_graph(37, 53, 29),
         {"C": {"i": "parallelize", "j": {}, "k": {}, "i#8": {}, "j#16": "vectorize"}},
     ),
     "two loops": (
-        product(37, 53, 29),
+        matmul_graph(37, 53, 29),
         {"C": {"i": "parallelize", "j": "parallelize", "k": {}, "i#8": {}, "j#16": "vectorize"}},
     ),
     "a packed operand": (
-        product(48, 64, 64),
+        matmul_graph(48, 64, 64),
         {"C": {"j": "parallelize", "k": {"pack": 1}, "i": {}, "k#16": {}, "j#16": "vectorize"}},
     ),
     "a packed operand and a buffer, with tails": (
-        product(45, 67, 33),
+        matmul_graph(45, 67, 33),
         {
             "C": {
                 "j": {"parallelize": True, "pack": 1},
@@ -72,7 +72,7 @@ NESTS: dict[str, tuple[Graph, dict[str, Any]]] = {
         },
     ),
     "segments": (
-        product(64, 32, 24),
+        matmul_graph(64, 32, 24),
         {"C": {"j": "parallelize", "i[0:40]": {"i": {}, "k": {}}, "i[40:]": {"i": {}, "k": {}}}},
     ),
     "a loop for each operator": (
@@ -105,7 +105,7 @@ def samples(module: xtc.Module, seed: int = 0) -> list[np.ndarray[Any, Any]]:
 
 
 def threads_of_process() -> int:
-    """The threads that stay; the system lists one that has ended a moment longer."""
+    """The persistent threads of this process; the system lists an ended thread a moment longer."""
     counts = []
     for _ in range(5):
         counts.append(psutil.Process().num_threads())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Databases and runs as tests of plots need them."""
+"""Databases and runs for the tests of plots."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def a_product() -> Run:
 
 
 def right(seconds: float, at: float = 1.0, schedule: str = "C: [i]", **parameters: int) -> Result:
-    """A right result; its second sample is slower."""
+    """A correct result whose second sample is slower."""
     samples = (seconds, 2 * seconds)
     return Result(schedule, parameters, "ok", samples=samples, compile_seconds=0.1, at=at)
 
 
 def failed(status: str = "crashed", at: float = 1.0, **parameters: int) -> Result:
-    """A result that is not right."""
+    """A failed result."""
     return Result("C: [j]", parameters, status, "it fell over", at=at)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of pyocd's Python API that boards use, which records calls; unicorn is the machine.
+"""The part of pyocd's Python API that boards use; it records calls, and unicorn runs the image.
 
-The image itself runs, start-up code, mailbox and exception handler included. The cycle counter is
-1,000 further each time it is read.
+The image itself runs, including start-up code, mailbox and exception handler. The cycle counter
+advances by 1,000 on each read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xtc_targets.embedded.description import BoardDescription, board_named
 from xtc_targets.embedded.simulator import _core
 
 CYCCNT, CLOCKS = 0xE0001004, 1000
-_PER_LOOK = 200_000  # instructions between two looks of the probe
+_PER_LOOK = 200_000  # instructions between two polls of the probe
 _HARD_FAULT = 3
 _UNMAPPED = 0x10000000
 
@@ -60,7 +60,7 @@ class StubTarget:
         self._uc.mem_write(board.ram.address, b"\xa5" * 65536)
         self._uc.mem_map(0xE0000000, 0x10000, UC_PROT_ALL)
         self._uc.hook_add(UC_HOOK_MEM_READ, self._tick, begin=CYCCNT, end=CYCCNT)
-        self._clocks = 0xFFFFFE00  # it wraps between the first two looks
+        self._clocks = 0xFFFFFE00  # it wraps between the first two reads
         self._state = State.RUNNING
         self.handles_faults = True
         self.is_lost = False
@@ -126,7 +126,7 @@ class StubTarget:
             self._except()
 
     def _except(self) -> None:
-        """Enter the handler, as Armv7-M Architecture Reference Manual, B1.5.6, says."""
+        """Enter the handler: Armv7-M Architecture Reference Manual, B1.5.6."""
         if not self.handles_faults:
             self._state = State.LOCKUP
             return
@@ -177,13 +177,13 @@ class StubPyocd:
         auto_open: bool = True,
         options: Mapping[str, Any] | None = None,
     ) -> StubSession:
-        assert return_first  # it would ask
-        assert not blocking  # it would wait
+        assert return_first  # pyocd would ask the user
+        assert not blocking  # pyocd would wait
         self.calls.append(("session", unique_id, (options or {})["target_override"]))
         return StubSession(self)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> StubPyocd:
-        """Be what `import pyocd` gives."""
+        """Replace the package `pyocd`."""
         modules: dict[str, dict[str, object]] = {
             "pyocd": {},
             "pyocd.core": {},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random tensor graphs over every operator: hypothesis strategies that targets' tests share.
 
-Values stay in ranges where float32 and float64 tell the same story: exponentials, logarithms and
-divisions get an argument that another operator has bounded first.
+Values stay in ranges in which float32 and float64 agree: exponentials, logarithms and divisions get
+an argument that another operator has bounded first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_ELEMENTS = 4096
 
 @dataclass
 class Drawing:
-    """A graph in the making: where choices come from, and the tensors so far.
+    """A graph under construction: the source of choices, and the tensors so far.
 
     `place` gives the `device=` argument of the next tensor or operator.
     """
@@ -43,13 +43,13 @@ class Drawing:
         return "float" in self.dtype
 
     def pick(self, rank: int | None = None) -> Tensor | None:
-        """One of the tensors, of that rank where it matters."""
+        """One of the tensors, of the given rank if any."""
         fitting = [t for t in self.tensors if rank is None or len(t.shape) == rank]
         chosen: Tensor | None = self.draw(st.sampled_from(fitting)) if fitting else None
         return chosen
 
     def new(self, shape: Sequence[int], dtype: str | None = None) -> Tensor:
-        """A new input, or now and then a constant, whose elements may all be equal."""
+        """A new input, or sometimes a constant, whose elements may all be equal."""
         dtype = dtype or self.dtype
         if self.draw(st.integers(0, 2)) == 0:
             content = values(shape, dtype, self.draw(st.integers(0, 1000)))
@@ -71,7 +71,7 @@ def values(shape: Sequence[int], dtype: str, seed: int) -> Any:
 
 
 def called(op: Any, *args: Any, **attributes: Any) -> Tensor:
-    """The result of an operator that was drawn."""
+    """The result of the chosen operator."""
     result: Tensor = op(*args, **attributes)
     return result
 
@@ -225,7 +225,7 @@ def where(d: Drawing, x: Tensor) -> Tensor:
 
 
 def _broadcast(d: Drawing, sizes: Sequence[int]) -> list[int]:
-    """The last of these sizes, some of them 1."""
+    """The last of these sizes, some of them replaced by 1."""
     kept = sizes[d.draw(st.integers(0, len(sizes))) :]
     return [1 if d.draw(st.booleans()) else size for size in kept]
 
@@ -242,7 +242,8 @@ STEPS = (unary, binary, binary, matmul, gemv, conv2d, pool, normalize, reduce, m
 def graphs(
     draw: Any, max_nodes: int = 5, place: Callable[[Any], object] | None = None
 ) -> xtc.Graph:
-    """A graph of up to `max_nodes` steps; `place(draw)` gives tensors' and operators' devices."""
+    """A graph of up to `max_nodes` operators; `place(draw)` gives the devices of tensors and
+    operators."""
     dtype = draw(st.sampled_from((*FLOATS, *INTEGERS)))
     d = Drawing(draw, dtype, (lambda: place(draw)) if place else (lambda: None))
     with O.graph(name="random_graph") as gb:
@@ -264,7 +265,7 @@ def graphs(
 
 
 def inputs_of(graph: xtc.Graph, seed: int) -> list[Any]:
-    """Arrays for the graph's inputs: negatives, zeros, large and odd values."""
+    """Arrays for the graph's inputs: negative numbers, zeros, large and odd values."""
     return [
         values(tensor.type.sizes, tensor.dtype, seed + position)
         for position, tensor in enumerate(graph.inputs)
@@ -272,7 +273,8 @@ def inputs_of(graph: xtc.Graph, seed: int) -> list[Any]:
 
 
 def check_placed_graph(devices: Sequence[DriverDevice], data: st.DataObject, seed: int) -> None:
-    """A random graph over the host and these devices agrees with NumPy, and leaks nothing."""
+    """Check that a random graph over the host and these devices agrees with NumPy and leaks
+    nothing."""
     places = [None, *devices]
     graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
     with xtc.compile(graph) as module:

@@ -29,7 +29,7 @@ def random_data(rng: Random, space: Space, depth: int = 0) -> Data:
 
 
 def _part(rng: Random, axes: tuple[Axis, ...]) -> tuple[Axis, list[int]] | None:
-    """An axis to cut, and where."""
+    """An axis to split, and the position."""
     long = [axis for axis in axes if axis.size > 1]
     if not long or rng.random() > 0.2:
         return None
@@ -74,7 +74,8 @@ def _loops(rng: Random, axes: list[Axis]) -> list[str]:
 def _vectors(rng: Random, loops: list[str], axes: tuple[Axis, ...]) -> set[str]:
     """Loops to vectorize: the last ones of some parallel axes.
 
-    Not of those whose terms an instruction adds up, which not every processor has.
+    Axes whose elements a dot-product instruction adds are excluded, because not every processor has
+    it.
     """
     kinds = {axis.name: axis.reduction for axis in axes if axis.size > 1 and not axis.groups}
     last = {loop.split("#")[0]: loop for loop in loops if not loop.endswith("#1")}
@@ -110,7 +111,7 @@ def _annotate(rng: Random, data: Data, space: Space, vectors: set[str]) -> None:
 
 
 def random_blocks(rng: Random, space: Space) -> Data:
-    """A nest whose outer loops run on blocks, and inner ones on threads, as plain data."""
+    """A nest whose outer loops run on blocks and whose inner ones run on threads, as plain data."""
     axes = [axis for axis in space.axes if axis.size > 1 and not axis.reduction]
     grid = rng.sample(axes, rng.randint(1, len(axes))) if axes else []
     tiles = {axis.name: rng.randint(1, axis.size - 1) for axis in grid}
@@ -146,7 +147,7 @@ def _put_inside(rng: Random, words: Any, space: Space, chance: float) -> None:
 
 
 def _value(rng: Random, words: Any) -> Any:
-    """The same in one of the other forms that data may have."""
+    """The annotations in another form that the data may have."""
     if not isinstance(words, dict) or rng.random() < 0.5:
         return words
     if not words:
@@ -158,7 +159,7 @@ def _value(rng: Random, words: Any) -> Any:
 
 
 def random_calls(rng: Random, node: NodeSchedule, count: int) -> list[str]:
-    """Call primitives on `node` at random; returns what was refused."""
+    """Call random primitives on `node`; returns the refused calls."""
     refused = []
     for _ in range(count):
         try:
@@ -170,7 +171,7 @@ def random_calls(rng: Random, node: NodeSchedule, count: int) -> list[str]:
 
 
 def _call(rng: Random, node: NodeSchedule) -> list[NodeSchedule]:
-    """One call, taken back where the schedule could not be used then; new schedules of a split."""
+    """One call, undone if the schedule becomes unusable; returns the new schedules of a split."""
     before = list(node._loops), list(node._parts), list(node._waiting)
     try:
         children = _any_call(rng, node)
@@ -237,4 +238,4 @@ _WORDS = (*_CALLS, "strip_mine", "strip_mine", "interchange", "vectorize")
 
 
 def _done(_schedule: NodeSchedule) -> None:
-    """Primitives return the schedule they changed; nobody asks for it here."""
+    """Ignore the returned schedule, which primitives return for chaining."""

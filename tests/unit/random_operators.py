@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs of one scheduled operator: every family, sizes that nothing divides, all types."""
+"""Random graphs of one scheduled operator: all families, sizes with remainders, all types."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _matmul(rng: Random) -> Tensor:
 
 
 def _stretched(rng: Random, batch: list[int]) -> list[int]:
-    """Leading dimensions, some of them to be broadcast."""
+    """Leading dimensions, some of which are broadcast."""
     left = batch[rng.randrange(2) if batch else 0 :]
     return [1 if rng.random() < 0.2 else size for size in left]
 
@@ -177,7 +177,7 @@ def random_graph(rng: Random, family: str) -> Graph:
 
 
 def _with_constants(rng: Random, graph: Graph) -> Graph:
-    """Some of the inputs are constants, whose elements may all be equal."""
+    """Turn some of the inputs into constants, whose elements may all be equal."""
     chosen = [tensor for tensor in graph.inputs if rng.random() < 0.2]
     for tensor in chosen:
         tensor.const = _small(np.random.default_rng(rng.randrange(1 << 30)), tensor)

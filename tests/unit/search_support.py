@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs and results as tests of the search need them."""
+"""Runs and results for the tests of the search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xtc.search import Result, Run
 
 
 def a_run() -> Run:
-    """A run that nobody made."""
+    """A run with made-up values."""
     return Run(
         graph="0" * 64,
         name="product",
@@ -33,15 +33,15 @@ def a_run() -> Run:
 
 
 def ok(schedule: str, *samples: float) -> Result:
-    """A candidate that is right."""
+    """A correct result."""
     return Result(schedule, {"iR": 4}, "ok", samples=samples, compile_seconds=0.01, at=1.5)
 
 
 def wrong(schedule: str) -> Result:
-    """A candidate that is not."""
+    """A wrong result."""
     return Result(schedule, {"iR": 5}, "wrong", "'C' is wrong: 1 of 1 elements differ", at=2.5)
 
 
 def seeded(seed: int) -> random.Random:
-    """Random numbers that are the same in every run."""
+    """Random numbers with a fixed seed."""
     return random.Random(seed)  # noqa: S311  reproducible, not secret

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker whose candidates do what their schedule says, good or bad; see test_search_candidate.py.
+"""A worker whose candidates behave as their schedule says; see test_search_candidate.py.
 
-All are compiled for real; what is bad of the code is that of hand-written LLVM IR, or of another
-graph than the one that is tuned.
+All are really compiled; failing code comes from handwritten LLVM IR, or from another graph than the
+tuned one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WILD = (
 
 
 def graph(factor: float = 2.0) -> Graph:
-    """What is tuned; with another factor, what is wrong."""
+    """The tuned graph; with another factor, the wrong one."""
     a, b = O.tensor((16, 16), name="A"), O.tensor((16, 16), name="B")
     with O.graph(name="product") as builder:
         O.mul(O.matmul(a, b, name="P"), factor, name="C")

@@ -28,7 +28,7 @@ MAX_UNROLLED = 256
 
 @dataclass
 class Point:
-    """One draw: loops outermost first, with the size of each tile.
+    """One sample: loops outermost first, with the size of each tile.
 
     Attributes:
         order: names of loops.
@@ -51,13 +51,13 @@ class Point:
     fused: list[str] = field(default_factory=list)
 
     def copies(self) -> float:
-        """Bodies that unrolling makes, with as many elements of a vector as one."""
+        """The number of copies of the body after unrolling; a vector counts as one element."""
         sizes = {name: size for tiles in self.tiles.values() for name, size in tiles.items()}
         lanes = min([LANES, *(sizes[name] for name in self.vectors)]) if self.vectors else 1
         return math.prod(self.unrolled.values()) / lanes
 
     def write(self, node: NodeSchedule, rng: Random) -> None:
-        """Ask for all that in one call each, in any order."""
+        """Apply everything in one call each, in random order."""
         calls: list[Callable[[], object]] = [
             lambda: node.interchange(self.order),
             lambda: node.vectorize(self.vectors),
@@ -75,7 +75,7 @@ class Point:
 
 
 def draw_point(rng: Random, node: NodeSchedule) -> Point:
-    """A point of a strategy for the operator, of not too many copies of its body."""
+    """A point of a strategy for the operator, with a limited number of copies of its body."""
     reduced = [axis.name for axis in node.axes if axis.reduction]
     is_contraction = len(node.axes) == 3 and reduced == [node.axes[2].name]
     while True:
@@ -142,7 +142,7 @@ def _axis(loop: str, node: NodeSchedule) -> str:
 
 
 def _annotate(rng: Random, node: NodeSchedule, point: Point, levels: list[list[str]]) -> None:
-    """What a scheme does to loops, without being told."""
+    """Annotations that a scheme implies."""
     sizes = {name: size for tiles in point.tiles.values() for name, size in tiles.items()}
     inner = list(itertools.chain(*levels[-2:]))
     unrolled = list(itertools.takewhile(lambda loop: loop in sizes, reversed(inner)))

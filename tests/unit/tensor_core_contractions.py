@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of products on tensor cores share: graphs, GPUs with few SMs, counted events."""
+"""Shared by the tests of matmuls on tensor cores: graphs, GPUs with few SMs, event counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """A product's: sizes, which factors are transposed, and the leading dimensions of both."""
+    """The sizes of a matmul, transposed operands, and leading dimensions of both."""
 
     m: int
     n: int
@@ -33,8 +33,10 @@ class Shape:
     batch_b: tuple[int, ...] = ()
 
 
-def product(shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = None) -> xtc.Graph:
-    """A product, and what is done with it."""
+def matmul_graph(
+    shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = None
+) -> xtc.Graph:
+    """A matmul and its epilogue."""
     rows = (shape.k, shape.m) if shape.transpose_a else (shape.m, shape.k)
     columns = (shape.n, shape.k) if shape.transpose_b else (shape.k, shape.n)
     a = O.tensor((*shape.batch_a, *rows), dtype, name="A")
@@ -47,13 +49,13 @@ def product(shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = 
 
 
 def bias_and_relu(c: Tensor) -> Tensor:
-    """What follows in a layer of a network."""
+    """The epilogue of a layer in a network."""
     bias = O.tensor(c.shape[-1:], str(c.dtype), name="bias")
     return O.relu(O.add(c, bias, name="D"), name="E")
 
 
 def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
-    """GPUs have so few SMs that small products get large tiles."""
+    """Limit GPUs to a few SMs, so that small matmuls get large tiles."""
     machines = {
         arch: dataclasses.replace(machine, sms=sms)
         for arch, machine in description.MACHINES.items()
@@ -66,7 +68,7 @@ def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
 
 @contextmanager
 def counted(device: NvgpuDevice) -> Iterator[dict[str, int]]:
-    """The events of what happens inside, once it is over."""
+    """The events in the block, available after it."""
     found: dict[str, int] = {}
     before = device.counters()
     yield found

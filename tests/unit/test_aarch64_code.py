@@ -28,7 +28,7 @@ CASES = [
 ]
 
 
-def product(dtype: str, m: int, n: int, k: int) -> Graph:
+def matmul_graph(dtype: str, m: int, n: int, k: int) -> Graph:
     a, b = O.tensor((m, k), dtype, name="A"), O.tensor((k, n), dtype, name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -67,7 +67,7 @@ def run(graph: Graph, options: dict[str, str]) -> None:
 @pytest.mark.parametrize(("dtype", "options"), CASES)
 @pytest.mark.parametrize("sizes", [(24, 40, 32), (17, 29, 41), (5, 64, 67)])
 def test_products(dtype: str, options: dict[str, str], sizes: tuple[int, int, int]) -> None:
-    run(product(dtype, *sizes), options)
+    run(matmul_graph(dtype, *sizes), options)
 
 
 @pytest.mark.slow
@@ -81,6 +81,6 @@ def code(graph: Graph, **options: str) -> str:
 
 @pytest.mark.slow
 def test_multiply_adds_are_fused_and_on_vectors() -> None:
-    text = code(product("float32", 24, 40, 32))
+    text = code(matmul_graph("float32", 24, 40, 32))
     assert len(re.findall(r"fmla\s+v\d+\.4s, v\d+\.4s, v\d+\.", text)) >= 16
     assert set(re.findall(r"\bbl\s+(\w+)", text)) <= {"memset", "memcpy", "malloc", "free"}

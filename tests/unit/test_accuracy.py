@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long sums and functions err no more than their page says, in the code of both generators."""
+"""Errors of long sums and functions stay within the values of docs/accuracy.md, with both code
+generators."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def _module(write: Callable[..., Tensor], *shapes: tuple[int, ...], **options: A
         (lambda x: O.reduce_mean(x, axes=0), (1 << 25, 1)),
     ],
 )
-def test_the_mean_of_very_many_ones_is_one(
+def test_the_mean_of_many_ones_is_one(
     write: Callable[..., Tensor], shape: tuple[int, ...], codegen: str
 ) -> None:
     with _module(write, shape, codegen=codegen) as module:
@@ -47,7 +48,7 @@ def test_the_mean_of_very_many_ones_is_one(
 
 
 @pytest.mark.parametrize("codegen", GENERATORS)
-def test_a_softmax_of_very_many_sums_to_one(codegen: str) -> None:
+def test_a_softmax_of_many_elements_sums_to_one(codegen: str) -> None:
     with _module(O.softmax, (1, 1 << 25), codegen=codegen) as module:
         y = np.asarray(module(np.zeros((1, 1 << 25), np.float32)))
     assert np.unique(y).tolist() == [2.0**-25]
@@ -55,7 +56,7 @@ def test_a_softmax_of_very_many_sums_to_one(codegen: str) -> None:
 
 @pytest.mark.parametrize("codegen", GENERATORS)
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (4, 1), (1, 64), (8, 32)])
-def test_long_contractions_are_summed_in_parts(rows: int, columns: int, codegen: str) -> None:
+def test_long_contractions_use_partial_sums(rows: int, columns: int, codegen: str) -> None:
     length = 1 << 20
     with _module(O.matmul, (rows, length), (length, columns), codegen=codegen) as module:
         tenths = np.full((length, columns), 0.1, np.float32)
@@ -85,7 +86,7 @@ def test_layer_norm_of_a_mean_far_from_zero(ratio: float, codegen: str) -> None:
 
 
 @pytest.mark.parametrize("codegen", GENERATORS)
-def test_the_left_tail_of_gelu(codegen: str) -> None:
+def test_gelu_is_accurate_in_its_left_tail(codegen: str) -> None:
     x = np.linspace(-12, -4, 4001, dtype=np.float32)
     with _module(O.gelu, x.shape, codegen=codegen) as module:
         exact = np.asarray(module.graph.evaluate(x, precise=True), np.float64)
@@ -98,7 +99,7 @@ def test_the_left_tail_of_gelu(codegen: str) -> None:
     assert not ends[3:5].any()
 
 
-def test_masked_scores_have_no_share() -> None:
+def test_masked_scores_become_zero() -> None:
     scores = np.float32([[0, -80, -95, -1e4, -1e9, -np.inf], [-1e9] * 5 + [np.nan]])
     with _module(O.softmax, scores.shape, codegen="llvm") as module:
         shares = np.asarray(module(scores))
@@ -132,7 +133,7 @@ def test_the_page_has_every_function() -> None:
 
 
 @pytest.mark.parametrize("name", accuracy.FUNCTIONS)
-def test_functions_err_no_more_than_the_page_says(name: str) -> None:
+def test_errors_of_functions_are_within_the_page(name: str) -> None:
     # Another C library may differ by a unit.
     for codegen, most in zip(GENERATORS, _table()[name], strict=True):
         assert accuracy.function_errors(name, codegen, count=1 << 14)[0] <= most + 1

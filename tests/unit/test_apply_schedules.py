@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every primitive leaves its trace in the IR: what changes nothing would be an error."""
+"""Every primitive changes the IR: a primitive without effect would be an error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _paths(op: mlir.Operation) -> list[str]:
 
 
 def expected_trace(plan: Plan) -> Counter[str]:
-    """What should be in the IR, and how often."""
+    """The expected marks in the IR, with their counts."""
     counts: Counter[str] = Counter()
     for node in walk(plan):
         if isinstance(node, Body):
@@ -83,7 +83,7 @@ def actual_trace(operations: list[tuple[str, list[str], list[str]]]) -> Counter[
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_what_a_nest_says_is_in_the_ir(family: str, seed: int) -> None:
+def test_the_ir_has_every_annotation_of_a_nest(family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     graph = random_graph(rng, family)
     try:
@@ -95,7 +95,7 @@ def test_what_a_nest_says_is_in_the_ir(family: str, seed: int) -> None:
     assert actual_trace(scheduled_operations(graph, schedule)) == expected_trace(plan)
 
 
-def product_and_sum(*, again: bool = False) -> Graph:
+def matmul_and_sum(*, again: bool = False) -> Graph:
     """C = P + c; with `again`, P is a result as well."""
     a, b = O.tensor((8, 6), name="a"), O.tensor((6, 4), name="b")
     with O.graph(name="f") as gb:
@@ -112,10 +112,10 @@ def places_of(graph: Graph, attribute: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("step", ["__xtc_id_P_", "__xtc_id_P.init_"])
-def test_a_fused_node_leaves_its_place(step: str) -> None:
-    assert places_of(product_and_sum(), step) == [["./i"]]
+def test_a_fused_node_is_moved(step: str) -> None:
+    assert places_of(matmul_and_sum(), step) == [["./i"]]
 
 
 @pytest.mark.parametrize("step", ["__xtc_id_P_", "__xtc_id_P.init_"])
-def test_what_others_use_is_also_computed_where_it_was(step: str) -> None:
-    assert places_of(product_and_sum(again=True), step) == [[], ["./i"]]
+def test_a_fused_node_with_other_readers_is_also_computed_in_place(step: str) -> None:
+    assert places_of(matmul_and_sum(again=True), step) == [[], ["./i"]]

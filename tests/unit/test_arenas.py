@@ -41,7 +41,7 @@ _FUSIONS: tuple[type[Pass], ...] = (FuseElementwise, FuseEpilogues, FuseRows)
 
 @dataclass(frozen=True)
 class _TwoPlans(Pass):
-    """Plan an arena that calls with odd numbers share, and that others have a place in for each."""
+    """Let buffers share arena memory in odd calls, and give each a separate offset otherwise."""
 
     name: ClassVar[str] = "two-plans"
     wrong: bool = False
@@ -98,7 +98,7 @@ def _bytes(result: object) -> list[bytes]:
 
 
 @pytest.mark.slow
-def test_arenas_change_no_byte(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arenas_change_no_results(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(1000 if is_long else 3):
         if seed % 10:  # kernels as they are, so that most of the time is not theirs
             for fusion in _FUSIONS:
@@ -110,7 +110,7 @@ def test_arenas_change_no_byte(is_long: bool, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_plans_that_overlap_change_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlapping_plans_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     arena, fresh, *_ = _results(arena_graph(1), _TwoPlans(wrong=True), monkeypatch)
     assert arena != fresh
 
@@ -121,7 +121,7 @@ def network() -> xtc.Graph:
 
 
 @pytest.mark.slow
-def test_calls_at_once_have_an_arena_each_and_close_waits(network: xtc.Graph) -> None:
+def test_concurrent_calls_have_separate_arenas_and_close_waits(network: xtc.Graph) -> None:
     rng = np.random.default_rng(0)
     images = [rng.random((1, 32, 32, 3), np.float32) for _ in range(4)]
     module = xtc.compile(network, threads=1)
@@ -155,7 +155,7 @@ def test_calls_at_once_have_an_arena_each_and_close_waits(network: xtc.Graph) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
-def test_random_networks_called_at_once_and_after_errors(threads: int) -> None:
+def test_random_networks_give_equal_results_concurrently_and_after_errors(threads: int) -> None:
     """Calls give the bytes of the first, beside another call and after a refused one too."""
     network = arena_graph(1)
     rng = np.random.default_rng(0)
@@ -181,7 +181,7 @@ def test_random_networks_called_at_once_and_after_errors(threads: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_random", [False, True])
-def test_later_calls_touch_no_new_pages(network: xtc.Graph, is_random: bool) -> None:
+def test_later_calls_cause_no_page_faults(network: xtc.Graph, is_random: bool) -> None:
     graph = arena_graph(1) if is_random else network
     inputs = [np.zeros(tensor.type.sizes, np.float32) for tensor in graph.inputs]
     outputs = [np.empty(tensor.type.sizes, np.float32) for tensor in graph.outputs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manifest is read back as it was written, and nothing else is taken for one."""
+"""A manifest is read back as it was written, and invalid ones are refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write(folder: Path, files: dict[str, str], contents: dict[str, bytes]) -> Pa
     return folder
 
 
-def test_it_is_read_as_it_was_written() -> None:
+def test_a_manifest_round_trips() -> None:
     assert Manifest.from_json(MANIFEST.to_json(), HERE) == MANIFEST
     assert [argument.name for argument in MANIFEST.inputs] == ["x"]
     assert [argument.name for argument in MANIFEST.outputs] == ["y"]
@@ -57,14 +57,14 @@ def test_it_is_read_as_it_was_written() -> None:
 
 @pytest.mark.slow
 @given(json_values)
-def test_any_json_is_a_manifest_or_an_error(value: Any) -> None:
+def test_any_json_is_read_or_refused(value: Any) -> None:
     with pytest.raises(ArtifactError, match="the manifest cannot be read"):
         Manifest.from_json(json.dumps(value), HERE)
 
 
 @pytest.mark.slow
 @given(st.data())
-def test_any_wrong_value_in_it_is_an_error_or_of_the_right_type(data: st.DataObject) -> None:
+def test_a_wrong_value_is_refused_or_has_the_right_type(data: st.DataObject) -> None:
     tree = json.loads(MANIFEST.to_json())
     holder = data.draw(st.sampled_from([tree, *tree["arguments"]]))
     key = data.draw(st.sampled_from(sorted(holder)))
@@ -84,12 +84,12 @@ def test_any_wrong_value_in_it_is_an_error_or_of_the_right_type(data: st.DataObj
 @pytest.mark.parametrize(
     "text", ["", "{", "null", '{"format": 1}', "[" * 100_000, '{"format": 1, "entry": "f"}', "\0"]
 )
-def test_what_is_no_manifest(text: str) -> None:
+def test_an_invalid_manifest_is_refused(text: str) -> None:
     with pytest.raises(ArtifactError):
         Manifest.from_json(text, HERE)
 
 
-def test_a_whole_artifact(tmp_path: Path) -> None:
+def test_a_complete_artifact_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"content")
     write(tmp_path, {"a": file_hash(tmp_path / "a")}, {})
     artifact = Artifact.read(tmp_path)
@@ -110,8 +110,8 @@ def test_a_whole_artifact(tmp_path: Path) -> None:
         ({"/etc/hostname": ""}, {}),
     ],
 )
-def test_a_file_that_is_not_what_the_manifest_says(
+def test_a_file_that_differs_from_the_manifest_is_refused(
     tmp_path: Path, files: dict[str, str], contents: dict[str, bytes]
 ) -> None:
-    with pytest.raises(ArtifactError, match="is not what the manifest says"):
+    with pytest.raises(ArtifactError, match="does not match the manifest"):
         Artifact.read(write(tmp_path, files, contents))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules in MLIR text keep their order and their places; all other text stays where it is."""
+"""Schedules in MLIR text keep their order and location; all other text is unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECES = (
 
 
 def written(rng: Random, value: Any) -> str:
-    """Data as an MLIR attribute, blanks and comments at random."""
+    """Data as an MLIR attribute, with random blanks and comments."""
     if isinstance(value, dict):
         entries = [f'"{key}"{entry(rng, item)}' for key, item in value.items()]
         return bracketed(rng, entries, "{}")
@@ -40,7 +40,7 @@ def written(rng: Random, value: Any) -> str:
 
 
 def entry(rng: Random, value: Any) -> str:
-    """What follows a name in a dictionary: nothing where there is nothing to say."""
+    """The value after a name in a dictionary; empty if it is a unit attribute."""
     if (value is None or value is True) and rng.random() < 0.7:
         return ""
     blank = rng.choice((" ", "", "  "))
@@ -54,7 +54,7 @@ def bracketed(rng: Random, parts: list[str], brackets: str) -> str:
 
 @pytest.mark.slow
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_a_dictionary_says_what_the_data_says(seed: int) -> None:
+def test_a_dictionary_means_the_same_as_the_data(seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     data = random_data(rng, SPACE)
     text = f"{{a, loop.schedule = {written(rng, data)}, b}}"
@@ -74,7 +74,7 @@ def meaning(data: Any) -> object:
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=80))
 @example('loop.schedule = {"i"} loop.schedule = {')
 @example("loop.schedule = {}")
-def test_every_place_stays(text: str) -> None:
+def test_every_location_is_kept(text: str) -> None:
     lifted, found = lift_schedules(text, "f.mlir")
     if not found:
         assert lifted == text
@@ -84,7 +84,7 @@ def test_every_place_stays(text: str) -> None:
         assert all(len(text) - len(other) in (0, 1) for text, other in pairs)
 
 
-def test_places_count_lines_and_columns_from_one() -> None:
+def test_lines_and_columns_count_from_one() -> None:
     text = 'a\n  loop.schedule = {\n    "i", "j#2" = {unroll=2}}'
     _, (found,) = lift_schedules(text, "f.mlir")
     assert found.where == SourceLocation("f.mlir", 2, 19)
@@ -97,7 +97,7 @@ def test_text_in_strings_and_comments_is_no_schedule() -> None:
     assert lift_schedules(text, "f.mlir") == (text, [])
 
 
-def test_a_printed_module_is_read_again() -> None:
+def test_a_printed_module_is_parsed_again() -> None:
     text = 'func.func private @f() attributes {loop.schedule = {"j", "i" = {"unroll"}}}'
     with Context():
         once = str(parse_module(text, "f.mlir"))
@@ -109,7 +109,7 @@ def test_a_printed_module_is_read_again() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("part", ["loop.schedule={}", "loop.schedule = {", "loop.schedule={a,a,a,"])
-def test_long_text_takes_time_by_its_length(part: str) -> None:
+def test_long_text_is_processed(part: str) -> None:
     lifted, found = lift_schedules(f"{part}\n" * 50_000, "f.mlir")
     assert lifted.count("\n") == 50_000
     assert len(found) == (50_000 if part.endswith("}") else 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of a network, taken out of it."""
+"""Operators extracted from a network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _graph() -> Graph:
     return gb.graph
 
 
-def test_what_others_compute_is_an_input() -> None:
+def test_results_of_other_operators_become_inputs() -> None:
     part = graph_of(_graph(), ["b", "c"])
     assert [node.name for node in part.nodes] == ["b", "c"]
     assert [tensor.name for tensor in part.inputs] == ["a"]
@@ -30,7 +30,7 @@ def test_what_others_compute_is_an_input() -> None:
     assert np.array_equal(np.asarray(part.evaluate(given)), 2 * given)
 
 
-def test_operators_of_one_function_are_a_class_the_slowest_first() -> None:
+def test_operators_are_classed_by_function_slowest_first() -> None:
     a, b, c = (
         OperatorTime(name, ("relu",), (kernel,), seconds, 1, 1)
         for name, kernel, seconds in [("a", "f", 1.0), ("b", "g", 3.0), ("c", "f", 2.5)]
@@ -39,7 +39,7 @@ def test_operators_of_one_function_are_a_class_the_slowest_first() -> None:
 
 
 @pytest.mark.slow
-def test_times_of_an_operator_in_a_network_and_alone() -> None:
+def test_an_operator_is_timed_in_a_network_and_alone() -> None:
     assert all(seconds > 0 for seconds in seconds_by_node(_graph(), 2).values())
     hot, cold = seconds_alone(graph_of(_graph(), ["b", "c"]), 2, np.ones(16, np.float32))
     assert hot > 0 < cold

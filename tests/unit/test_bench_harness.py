@@ -67,7 +67,7 @@ def test_samples_are_kept(harness: ModuleType) -> None:
     assert report.ratio("b") == 1
 
 
-def test_table(harness: ModuleType) -> None:
+def test_the_table_has_a_row_for_each_candidate(harness: ModuleType) -> None:
     out = io.StringIO()
     harness.print_table(report_of(harness), Console(file=out, width=120))
     lines = out.getvalue().splitlines()
@@ -79,7 +79,7 @@ def test_table(harness: ModuleType) -> None:
     assert "1 - 1 ms" in rows[0]
 
 
-def test_saved_report(harness: ModuleType, tmp_path: Path) -> None:
+def test_a_saved_report_has_every_sample(harness: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "new" / "matmul.json"
     harness.save(report_of(harness), path)
     saved = json.loads(path.read_text())
@@ -110,14 +110,14 @@ def test_a_failed_save_leaves_nothing_and_keeps_the_old(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_cpu_model(harness: ModuleType, tmp_path: Path) -> None:
+def test_the_processor_is_named(harness: ModuleType, tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nmodel name\t: Fast Chip 9\nmodel name\t: other\n")
     assert harness.cpu_model(cpuinfo) == "Fast Chip 9"
     assert harness.cpu_model(tmp_path / "absent")
 
 
-def test_mistakes(harness: ModuleType) -> None:
+def test_invalid_arguments_are_refused(harness: ModuleType) -> None:
     with pytest.raises(UserError, match="'nunpy' is not a candidate") as caught:
         harness.run_interleaved("x", {"numpy": lambda: None}, baseline="nunpy")
     assert "did you mean 'numpy'?" in str(caught.value)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU's benchmarks go through on a stand-in driver, whose kernels compute nothing: each table
-is there, and what is printed comes from the device's clock."""
+"""The GPU's benchmarks run on a stand-in driver whose kernels compute nothing.
+
+Every table is printed, with times of the device's clock.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def test_every_table_is_measured(
         assert f"{dtype} 256 x 256 x 256: " in said
     for row in ("vector add: ", "softmax: ", "layer_norm: ", "relu: ", "sums of rows: "):
         assert row in said
-    # The stand-in computes nothing, and that is seen.
+    # The stand-in computes nothing, so results are reported as wrong.
     assert "vector_add: on the simulator right, on the GPU WRONG" in said
     assert checked == ["matmul"] * 4 + ["vector add", "softmax", "layer_norm"]
     assert "modelled" not in said
@@ -101,7 +103,7 @@ run_rows(rows, sys.argv[2:], Path(sys.argv[1]))
 """
 
 
-def test_rows_that_fail_or_die_leave_the_others(tmp_path: Path) -> None:
+def test_failing_rows_do_not_affect_other_rows(tmp_path: Path) -> None:
     script = tmp_path / "rows.py"
     script.write_text(ROWS)
     command = [sys.executable, str(script)]
@@ -116,7 +118,7 @@ def test_rows_that_fail_or_die_leave_the_others(tmp_path: Path) -> None:
     assert nvgpu_process.conduct(command, ["good", "last"], 60) == {"good": how, "last": how}
 
 
-def test_products_take_turns_with_those_of_the_library(
+def test_matmuls_alternate_with_those_of_the_library(
     library: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch(library, 77))
@@ -133,7 +135,7 @@ def test_products_take_turns_with_those_of_the_library(
     assert "% of cuBLAS" in said
     ordered = [line for line in log(library) if line.endswith("stream 77")]
     assert not any("wait for all" in line for line in log(library))
-    # A sample: the cache is overwritten, then a mark, what is measured, and a mark.
+    # A sample: overwrite the cache, record an event, run, record an event.
     kinds = " ".join(line.split()[0] for line in ordered)
     for measured in ("launch", "copy_within"):
         assert f"fill mark {measured} mark" in kinds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What samples of `make bench-host` mean: rates, ratios, goals, tables."""
+"""The evaluation of samples in `make bench-host`: rates, ratios, goals, tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_ratio_to_the_best_library() -> None:
     assert row.names == ["tuned", "ours", "torch", "numpy"]
 
 
-def test_what_is_wrong_neither_wins_nor_counts() -> None:
+def test_wrong_results_neither_win_nor_count() -> None:
     row = row_of({"ours": 150, "numpy": 100, "torch": 1000}, wrong={"torch": "1 element differs"})
     assert best_peer(row) == ("numpy", 100)
     row.wrong["ours"] = "all differ"
@@ -52,13 +52,13 @@ def test_what_is_wrong_neither_wins_nor_counts() -> None:
     assert row.fraction() is None
 
 
-def test_nothing_is_compared_with_what_did_not_run() -> None:
+def test_candidates_that_did_not_run_are_not_compared() -> None:
     assert row_of({"ours": 1}).ratio() is None
     assert row_of({"numpy": 1}).ratio() is None
     assert replace(row_of({"ours": 1}), fma=None).fraction() is None
 
 
-def test_memory_bound_rows_are_held_against_traffic() -> None:
+def test_memory_bound_rows_are_compared_with_traffic() -> None:
     workload = Workload("chain", "chain", "float32", ((1 << 20,),) * 2, (1 << 20,), bound="triad")
     row = row_of({"ours": 30}, workload=workload)
     assert workload.unit == "GB/s"
@@ -85,7 +85,7 @@ def test_goals_met() -> None:
     assert found["f32 matmul of 1024 and 2048, 1 thread"] == "not measured"
 
 
-def test_one_miss_misses_the_goal_and_is_named() -> None:
+def test_one_missed_row_misses_the_goal_and_is_named() -> None:
     rows = [
         row_of({"ours": 195, "numpy": 200}, workload=CUBE),
         row_of({"ours": 100, "numpy": 50}, workload=LARGE),
@@ -98,7 +98,7 @@ def test_one_miss_misses_the_goal_and_is_named() -> None:
     assert judged["all workloads"].state == "met"
 
 
-def test_a_wrong_or_absent_result_of_ours_misses() -> None:
+def test_a_wrong_or_absent_own_result_misses_the_goal() -> None:
     wrong = row_of({"ours": 195, "numpy": 100}, workload=CUBE, wrong={"ours": "differs"})
     absent = row_of({"numpy": 100}, workload=LARGE)
     assert states([wrong])["f32 matmul of 256 and 512, 1 thread"] == "missed"
@@ -106,7 +106,7 @@ def test_a_wrong_or_absent_result_of_ours_misses() -> None:
     assert states([good, absent])["every workload"] == "missed"
 
 
-def test_disturbed_rows_meet_and_miss_no_goal() -> None:
+def test_disturbed_rows_do_not_count_for_goals() -> None:
     row = row_of({"ours": 195, "numpy": 100}, workload=CUBE)
     row.quiet = (2, 4)
     assert states([row])["every workload"] == "met"
@@ -114,7 +114,7 @@ def test_disturbed_rows_meet_and_miss_no_goal() -> None:
     assert set(states([row]).values()) == {"not measured"}
 
 
-def test_two_threads_may_count_their_best_samples() -> None:
+def test_goals_of_two_threads_may_use_best_samples() -> None:
     row = row_of({"ours": 90}, workload=LARGE, threads=2, fma=200)
     row.fma = Rates(median=200, p10=100, p90=205, best=205)
     name = "f32 matmul of 512, 1024 and 2048, 2 threads"
@@ -122,7 +122,7 @@ def test_two_threads_may_count_their_best_samples() -> None:
     assert states([replace(row, threads=4)])[name] == "not measured"
 
 
-def test_table_names_who_is_missing_or_wrong() -> None:
+def test_the_table_names_missing_and_wrong_candidates() -> None:
     row = row_of({"ours": 150, "numpy": 100}, wrong={"numpy": "3 elements differ"})
     row.absent["torch"] = "cannot be installed: no such version"
     headings, lines = overview([row])
@@ -173,7 +173,7 @@ def test_markdown_and_json() -> None:
     assert saved["goals"][0]["state"] == "not measured"
 
 
-def test_an_empty_run_is_saved_too(tmp_path: Path) -> None:
+def test_an_empty_run_is_saved(tmp_path: Path) -> None:
     paths = save(report_of([]), tmp_path / "out", tmp_path / "environments")
     assert [path.name for path in paths] == ["bench-host.json", "bench-host.md"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench-host` measures: workloads say what graphs compute, rows hold what ran."""
+"""`make bench-host` measures the workloads; rows contain the candidates that ran."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_names_are_unique() -> None:
 
 
 @pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
-def test_a_workload_says_what_its_graph_computes(workload: Workload) -> None:
+def test_a_workload_describes_its_graph(workload: Workload) -> None:
     arrays = [
         np.zeros(shape if place in workload.weights else (), np.float32)
         for place, shape in enumerate(workload.inputs)
@@ -49,7 +49,7 @@ def test_a_workload_says_what_its_graph_computes(workload: Workload) -> None:
 
 
 class Scripted(Candidate):
-    """A candidate that computes in this process, scaled by `factor`, until it is lost."""
+    """A candidate that computes in this process, scaled by `factor`, until its worker is lost."""
 
     def __init__(self, name: str, factor: float = 1.0, lost_at: int | None = None) -> None:
         super().__init__(library(name), 1, fake_worker)
@@ -87,7 +87,7 @@ def test_every_candidate_is_visited_every_round(tmp_path: Path) -> None:
     assert len(row.timings["ours"].samples) == 4
     assert row.timings["ours"].number == 3
     assert row.fma.median == pytest.approx(1000)
-    assert row.quiet[1] in (0, 6)  # none is known of where the system does not tell
+    assert row.quiet[1] in (0, 6)  # unknown if the system does not report it
     assert not row.wrong
     assert not row.absent
     assert not list(tmp_path.glob("output-*"))
@@ -99,14 +99,14 @@ def test_a_wrong_result_is_reported(tmp_path: Path) -> None:
     assert "numpy" in row.timings
 
 
-def test_who_is_lost_on_the_way_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_lost_candidate_is_named_and_the_others_continue(tmp_path: Path) -> None:
     row = measured([Scripted("ours"), Scripted("numpy", lost_at=2)], tmp_path)
     assert row.absent == {"numpy": "was ended by SIGSEGV"}
     assert list(row.timings) == ["ours"]
     assert len(row.timings["ours"].samples) == 4
 
 
-def test_time_is_bounded(tmp_path: Path) -> None:
+def test_a_run_keeps_its_time_limit(tmp_path: Path) -> None:
     competitor = Scripted("ours")
     past = time.monotonic() - 1
     measured([competitor], tmp_path, deadline=past)
@@ -117,7 +117,7 @@ def test_time_is_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_end_to_end(tmp_path: Path) -> None:
-    """This project and NumPy, each in a process; one that can not be installed."""
+    """This project and NumPy, each in a process, and a library that cannot be installed."""
     here = Path(sys.executable)
     numpy = Library("numpy", "NumPy", "openblas")
     found: dict[Library, Path | str] = {
@@ -140,7 +140,7 @@ def test_processes_end_to_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_traffic_is_measured_where_it_is_the_limit(tmp_path: Path) -> None:
+def test_traffic_is_measured_for_memory_bound_workloads(tmp_path: Path) -> None:
     small = Workload("chain", "chain", "float32", ((4096,),) * 2, (4096,), bound="triad")
     far = time.monotonic() + 1000
     here = {library("numpy"): Path(sys.executable)}
@@ -152,7 +152,7 @@ def test_traffic_is_measured_where_it_is_the_limit(tmp_path: Path) -> None:
     assert row.absent == {}
 
 
-def test_options_choose(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_select_workloads_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     host.main(["--list", "--only", "softmax, f32 64x"])
     assert capsys.readouterr().out.split("\n")[:2] == [
         "matmul f32 64x64x64",
@@ -160,7 +160,7 @@ def test_options_choose(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_graphs_are_written_as_they_are_measured(tmp_path: Path) -> None:
+def test_written_graphs_are_the_measured_ones(tmp_path: Path) -> None:
     name = "depthwise f32 7x7x1024 3x3 /1 relu"
     host.main(["--graphs", str(tmp_path), "--only", name])
     (path,) = tmp_path.glob("*.yaml")
@@ -175,6 +175,6 @@ def test_graphs_are_written_as_they_are_measured(tmp_path: Path) -> None:
         (["--peers", "nunpy"], "did you mean 'numpy'"),
     ],
 )
-def test_mistakes_are_explained(arguments: list[str], says: str) -> None:
+def test_invalid_arguments_are_explained(arguments: list[str], says: str) -> None:
     with pytest.raises(SystemExit, match=says):
         host.main(arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of `make bench-host`: asked, and survived when they die, hang or talk nonsense."""
+"""The worker processes of `make bench-host`: requests, and crashes, hangs and invalid answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.core.errors import ToolError
 from xtc.system import tool
 
 
-def test_questions_and_answers() -> None:
+def test_requests_are_answered() -> None:
     with fake_worker() as worker:
         assert worker.ask({"do": "echo", "text": "é"}, 20)["echo"]["text"] == "é"
         with pytest.raises(WorkerFailed, match="never") as refused:
@@ -43,7 +43,7 @@ def test_questions_and_answers() -> None:
         ("hang", 0.3, "did not answer within 0 s"),
     ],
 )
-def test_a_lost_worker_is_over_and_says_why(do: str, seconds: float, says: str) -> None:
+def test_a_lost_worker_gives_the_reason(do: str, seconds: float, says: str) -> None:
     worker = fake_worker()
     start = time.monotonic()
     with pytest.raises(WorkerLost) as lost:
@@ -56,7 +56,7 @@ def test_a_lost_worker_is_over_and_says_why(do: str, seconds: float, says: str) 
 
 
 @pytest.mark.slow
-def test_a_candidate_is_started_again_until_it_was_lost_too_often() -> None:
+def test_a_candidate_is_restarted_a_limited_number_of_times() -> None:
     starts: list[None] = []
 
     def start() -> object:
@@ -85,7 +85,7 @@ def test_a_candidate_is_started_again_until_it_was_lost_too_often() -> None:
         ('input(); print(\'{"error": "ImportError: x"}\')', "cannot be imported: ImportError: x"),
     ],
 )
-def test_a_library_that_does_not_start_is_named_once(code: str, says: str) -> None:
+def test_a_library_that_does_not_start_is_reported_once(code: str, says: str) -> None:
     starts: list[None] = []
 
     def start() -> object:
@@ -99,7 +99,7 @@ def test_a_library_that_does_not_start_is_named_once(code: str, says: str) -> No
     assert len(starts) == 1
 
 
-def test_what_misleads_a_library_is_taken_from_its_environment() -> None:
+def test_misleading_variables_are_removed_from_the_environment() -> None:
     inherited = {"OPENBLAS_CORETYPE": "Haswell", "PYTHONPATH": "/x", "HOME": "/h"}
     made = environment_of(inherited, 2, {"FLAGS": "--threads={threads}"}, None)
     assert "OPENBLAS_CORETYPE" not in made
@@ -110,7 +110,7 @@ def test_what_misleads_a_library_is_taken_from_its_environment() -> None:
     assert environment_of(inherited, 1, {}, "/ours")["PYTHONPATH"] == "/ours"
 
 
-def test_an_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_is_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[list[str]] = []
 
     def run(argv: list[object], **_: object) -> None:
@@ -125,12 +125,12 @@ def test_an_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert ran[1][-1] == "numpy==2.0"
     (first.parents[1] / "ready").unlink()
     assert interpreter("numpy", ["numpy==2.0"], tmp_path) == first
-    assert len(ran) == 4  # what was not finished is made anew
+    assert len(ran) == 4  # an unfinished environment is recreated
     assert interpreter("numpy", ["numpy==2.1"], tmp_path) != first
     assert interpreter("ours", [], tmp_path) == Path(sys.executable)
 
 
-def test_what_cannot_be_installed_is_named_and_tried_again(
+def test_a_failed_installation_is_reported_and_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries = []
@@ -150,11 +150,11 @@ def test_what_cannot_be_installed_is_named_and_tried_again(
     assert said == ["Y: y==1"] * 2
 
 
-def test_reason_without_an_error_line() -> None:
+def test_a_reason_is_found_without_an_error_line() -> None:
     assert reason(ToolError("making x failed")) == "making x failed"
 
 
-def test_quiet_moments(tmp_path: Path) -> None:
+def test_waiting_for_a_quiet_machine(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text("cpu 1 2\nprocs_running 3\nprocs_blocked 0\n")
     assert others_running(stat) == 2
@@ -165,7 +165,7 @@ def test_quiet_moments(tmp_path: Path) -> None:
     assert wait_for_quiet(10, tmp_path / "absent") is None
 
 
-def test_arrays_are_the_same_for_every_library() -> None:
+def test_every_library_gets_the_same_arrays() -> None:
     workload = {"inputs": [(4, 4)], "dtype": "bfloat16"}
     once, again = sample_inputs(workload, 1)[0], sample_inputs(workload, 1)[0]
     assert np.array_equal(once, again)

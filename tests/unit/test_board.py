@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that run elsewhere: compile for a live board, arguments by symbol, load, measure."""
+"""Programs that run elsewhere: compiled for a live board, arguments by symbol, loading, timing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.interfaces.memory_map import MemoryMap, Region, Symbol
 
 @pytest.fixture(autouse=True)
 def _target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The target of this test is found as an installed one would be."""
+    """Make this test's target available like an installed one."""
     known, find = discover.targets, discover.target
     monkeypatch.setattr(discover, "targets", lambda: (*known(), "board"))
     monkeypatch.setattr(
@@ -51,7 +51,7 @@ def test_a_program_runs_on_a_live_board(board: SimulatedBoard) -> None:
 
 
 @pytest.mark.slow
-def test_the_boards_own_options_are_compiled_for(board: SimulatedBoard) -> None:
+def test_code_is_compiled_with_the_boards_options(board: SimulatedBoard) -> None:
     with xtc.compile(layer(), target=board) as module:
         assert module.artifact.manifest.toolchain["ram"] == "4096"
     with pytest.raises(UserError, match="ram=1 does not fit board"):
@@ -69,7 +69,7 @@ def test_the_manifest_maps_the_memory(board: SimulatedBoard) -> None:
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_fails_at_build(board: SimulatedBoard) -> None:
+def test_a_program_that_does_not_fit_fails_at_build(board: SimulatedBoard) -> None:
     with pytest.raises(DeviceMemoryError, match=r"needs \d+ bytes of RAM, not 4096"):
         xtc.compile(layer(rows=256), target=board)
 

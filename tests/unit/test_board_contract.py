@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards of all kinds keep one contract: the same errors, lifetime and results, nothing left."""
+"""Boards of all kinds satisfy one contract: the same errors, lifetime and results, no leaks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 def skipped(kind: Kind) -> object:
-    """The parameter of a kind, with why it cannot run here."""
+    """The parameter of a kind, with the reason if it cannot run here."""
     missing = bool(kind.embedded and WITHOUT_SIMULATOR)
     mark = pytest.mark.skipif(missing, reason=str(WITHOUT_SIMULATOR))
     return pytest.param(kind, marks=mark, id=str(kind))
@@ -51,13 +51,13 @@ FAILING = pytest.mark.parametrize("kind", [skipped(kind) for kind in EMBEDDED])
 
 @pytest.fixture(autouse=True)
 def _target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulated board's target is found as an installed one would be."""
+    """Make the simulated board's target available like an installed one."""
     monkeypatch.setattr(discover, "target", find_simulated())
 
 
 @pytest.fixture(params=ALL)
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Each board in its turn."""
+    """Each board in turn."""
     found: Kind = request.param
     return found
 
@@ -69,7 +69,7 @@ def board(kind: Kind) -> Iterator[Board]:
 
 
 def uses(kind: Kind, board: Board) -> dict[str, Callable[[], object]]:
-    """Everything that needs a program on the board."""
+    """Every operation that needs a program on the board."""
     data = B.tobytes()
     return {
         "write": lambda: board.write(kind.symbol("B"), data),
@@ -79,7 +79,7 @@ def uses(kind: Kind, board: Board) -> dict[str, Callable[[], object]]:
 
 
 def result(kind: Kind, board: Board) -> np.ndarray:
-    """What the board computes, by hand."""
+    """The board's result, computed by hand."""
     board.write(kind.symbol("A"), A.tobytes())
     board.write(kind.symbol("B"), B.tobytes())
     board.run()
@@ -90,14 +90,14 @@ def read(kind: Kind, board: Board) -> np.ndarray:
     return np.frombuffer(board.read(kind.symbol("C")), np.float32).reshape(4, 4)
 
 
-def test_it_says_what_it_is(board: Board) -> None:
+def test_a_board_has_name_target_and_number(board: Board) -> None:
     assert isinstance(board, EmbeddedDevice)
     assert board.device_name == f"{board.target_name}{board.device_id}"
     assert board.is_modelled
     assert board.device_arch
 
 
-def test_boards_are_numbered_from_the_lowest_that_is_free(kind: Kind) -> None:
+def test_boards_get_the_lowest_free_number(kind: Kind) -> None:
     with kind.open() as first, kind.open() as second:
         names = [first.device_name, second.device_name]
         assert names == [f"{first.target_name}{n}" for n in (0, 1)]
@@ -108,7 +108,7 @@ def test_boards_are_numbered_from_the_lowest_that_is_free(kind: Kind) -> None:
             assert kind.open().device_name == f"{first.target_name}2"
 
 
-def test_a_forgotten_board_gives_its_number_back(kind: Kind) -> None:
+def test_a_collected_board_releases_its_number(kind: Kind) -> None:
     forgotten = kind.open()
     forgotten.flash(kind.image())
     name = forgotten.device_name
@@ -118,7 +118,7 @@ def test_a_forgotten_board_gives_its_number_back(kind: Kind) -> None:
         assert board.device_name == name
 
 
-def test_an_artifact_is_loaded_and_runs_again_and_again(kind: Kind, board: Board) -> None:
+def test_a_loaded_artifact_runs_repeatedly(kind: Kind, board: Board) -> None:
     module = xtc.load(kind.artifact().folder, board)
     for _ in range(3):
         np.testing.assert_allclose(module(A, B), RESULT, rtol=1e-5)
@@ -141,7 +141,7 @@ def test_each_run_begins_with_the_inputs_that_were_written(kind: Kind, board: Bo
     assert not read(kind, board).any()
 
 
-def test_counts_are_of_all_runs_and_stay_when_the_board_is_closed(kind: Kind, board: Board) -> None:
+def test_counters_cover_all_runs_and_survive_close(kind: Kind, board: Board) -> None:
     board.flash(kind.image())
     start = dict(board.counters())
     board.run()
@@ -161,7 +161,7 @@ def test_an_empty_board_runs_nothing(kind: Kind, board: Board) -> None:
             use()
 
 
-def test_a_closed_board_does_nothing(kind: Kind) -> None:
+def test_a_closed_board_refuses_everything(kind: Kind) -> None:
     board, image = kind.open(), kind.image()
     loaded = board.load(kind.artifact())
     call = loaded.bind([0] * 3)
@@ -180,7 +180,7 @@ def test_a_closed_board_does_nothing(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("repeat", [0, -1, True, 1.5, "1"])
-def test_what_is_no_number_of_runs_is_refused(kind: Kind, board: Board, repeat: int) -> None:
+def test_an_invalid_number_of_runs_is_refused(kind: Kind, board: Board, repeat: int) -> None:
     board.flash(kind.image())
     with pytest.raises(UserError, match="repeat"):
         board.run(repeat)
@@ -199,7 +199,7 @@ def test_symbols_are_checked(kind: Kind, board: Board) -> None:
             board.write(name, bytes(nbytes))
 
 
-def test_programs_of_other_boards_are_refused_and_the_own_stays(kind: Kind, board: Board) -> None:
+def test_a_refused_program_of_another_board_keeps_the_current_one(kind: Kind, board: Board) -> None:
     board.load(kind.artifact())
     before = result(kind, board)
     for other in KINDS:
@@ -211,7 +211,7 @@ def test_programs_of_other_boards_are_refused_and_the_own_stays(kind: Kind, boar
     np.testing.assert_array_equal(read(kind, board), before)
 
 
-def test_a_damaged_image_is_refused_and_the_own_stays(kind: Kind, board: Board) -> None:
+def test_a_refused_damaged_image_keeps_the_current_one(kind: Kind, board: Board) -> None:
     image = kind.image()
     board.flash(image)
     before = result(kind, board)
@@ -264,7 +264,7 @@ SAID = {
 
 @FAILING
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_named_and_the_board_goes_on(kind: Kind, fault: str) -> None:
+def test_a_board_is_usable_after_a_fault(kind: Kind, fault: str) -> None:
     assert kind.brief is not None
     error = DeviceTimeout if fault == "loop" else DeviceFault
     said = []
@@ -285,8 +285,8 @@ def test_a_fault_is_named_and_the_board_goes_on(kind: Kind, fault: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [skipped(kind) for kind in EMBEDDED[:2]])
-def test_a_conditional_write_is_named_where_it_is(kind: Kind) -> None:
-    """These cores have conditional instructions: the emulator goes on behind a refused write."""
+def test_a_refused_conditional_write_is_located(kind: Kind) -> None:
+    """On these cores, the emulator continues after a refused conditional write."""
     image = read_executable(faulty(kind, "write"))
     code = struct.unpack(f"<{len(image.flash) // 2}H", image.flash[: len(image.flash) & ~1])
     with kind.open() as board:
@@ -302,7 +302,7 @@ def test_a_conditional_write_is_named_where_it_is(kind: Kind) -> None:
 
 
 @FAILING
-def test_a_run_ends_at_its_limit_of_time(kind: Kind) -> None:
+def test_a_run_ends_at_its_time_limit(kind: Kind) -> None:
     assert kind.hasty is not None
     with kind.hasty() as board:
         board.flash(faulty(kind, "loop"))
@@ -319,7 +319,7 @@ def interrupt_once_it_runs(main: int) -> None:
 
 
 @FAILING
-def test_an_interrupt_ends_a_run_and_the_board_goes_on(kind: Kind) -> None:
+def test_a_board_is_usable_after_an_interrupt(kind: Kind) -> None:
     with kind.open() as board:
         board.flash(faulty(kind, "loop"))
         board.run()
@@ -338,7 +338,7 @@ def test_an_interrupt_ends_a_run_and_the_board_goes_on(kind: Kind) -> None:
 
 
 class Counted:
-    """A handler of signals that raises nothing."""
+    """A signal handler that counts and raises nothing."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -348,7 +348,7 @@ class Counted:
 
 
 @pytest.mark.skipif(bool(WITHOUT_SIMULATOR), reason=str(WITHOUT_SIMULATOR))
-def test_counts_stay_exact_where_signals_are_served() -> None:
+def test_counts_are_exact_despite_signals() -> None:
     """A loop of 3 instructions, 40 million times, while a handler is called every 20 ms."""
     from tests.unit.embedded_support import image_of
     from xtc_targets.embedded import EmbeddedBoard
@@ -378,7 +378,7 @@ define void @xtc_entry() {
 
 
 def resources() -> dict[str, int]:
-    """What this process holds that could leak."""
+    """The resources of this process that could leak."""
     process = psutil.Process()
     return {
         "descriptors": process.num_fds(),
@@ -406,10 +406,10 @@ def leave_by(kind: Kind, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["closed", "forgotten", "flashed", "error", "fault"])
-def test_nothing_is_left_of_a_board(kind: Kind, way: str) -> None:
+def test_a_board_leaks_nothing(kind: Kind, way: str) -> None:
     if way == "fault" and not kind.embedded:
         way = "error"
-    for _ in range(3):  # pools of the emulator's, and of the process's allocator
+    for _ in range(3):  # pools of the emulator and of the process's allocator
         leave_by(kind, way)
     gc.collect()
     before, size = resources(), psutil.Process().memory_info().vms
@@ -420,7 +420,7 @@ def test_nothing_is_left_of_a_board(kind: Kind, way: str) -> None:
     assert psutil.Process().memory_info().vms < size + (64 << 20)
 
 
-def test_a_run_on_a_thread_leaves_signals_to_the_main_one(kind: Kind, board: Board) -> None:
+def test_a_run_on_a_thread_leaves_signals_to_the_main_thread(kind: Kind, board: Board) -> None:
     board.flash(kind.image())
     found: list[np.ndarray] = []
     thread = threading.Thread(target=lambda: found.append(result(kind, board)))

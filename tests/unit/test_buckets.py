@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Padding to listed sizes: what lies beyond the arguments never reaches a result."""
+"""Padding to bucket sizes: elements beyond the arguments never affect a result."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def evaluated(graph: Graph, arrays: Mapping[str, Any]) -> list[Array]:
 
 
 def poisoned(array: Array, shape: Sequence[int]) -> Array:
-    """The array in a larger one of NaN, of the largest number where there is none."""
+    """The array in a larger one of NaN, or of the largest number for types without NaN."""
     kind = array.dtype
     beyond = np.nan if kind.kind == "f" else True if kind.kind == "b" else 7
     result = np.full(shape, beyond, kind)
@@ -53,7 +53,7 @@ def poisoned(array: Array, shape: Sequence[int]) -> Array:
 
 
 def same(read: Any, sizes: Mapping[str, int], larger: Mapping[str, int]) -> None:
-    """Check that a bucket's graph, fed with NaN beyond the arguments, computes the same."""
+    """Check that a bucket's graph computes the same with NaN beyond the arguments."""
     small, large = read.bind(sizes), read.bind(larger)
     plan = planned(small, large)
     rng = np.random.default_rng(0)
@@ -150,7 +150,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("case", EXACT)
-def test_nan_beyond_the_arguments_reaches_no_result(case: str) -> None:
+def test_nan_beyond_the_arguments_affects_no_result(case: str) -> None:
     inputs, nodes, constants = EXACT[case]
     proto = model(inputs, nodes, constants, w=WEIGHTS, k=TAPS, j=TAPS[:, :6], i=KERNEL)
     symbols = [name for name in ("b", "s", "h", "w") if name in proto.symbols]
@@ -218,7 +218,7 @@ def bucketed() -> Iterator[BucketedModule]:
 
 
 @pytest.mark.slow
-def test_calls_of_several_sizes_share_what_was_compiled(bucketed: BucketedModule) -> None:
+def test_calls_of_several_sizes_share_a_module(bucketed: BucketedModule) -> None:
     rng = np.random.default_rng(0)
     graphs = set()
     for rows in (5, 7, 6):
@@ -234,11 +234,13 @@ def test_calls_of_several_sizes_share_what_was_compiled(bucketed: BucketedModule
 
 
 @pytest.mark.slow
-def test_what_cannot_be_padded_is_compiled_as_it_is_and_says_so() -> None:
+def test_sizes_that_cannot_be_padded_are_compiled_with_a_warning() -> None:
     inputs, nodes, constants, _ = INEXACT["a size as a number"]
     x = np.ones((1, 3, 8), np.float32)
     with xtc.compile(model(inputs, nodes, constants), buckets={"s": [4]}) as module:
-        with pytest.warns(UserWarning, match="'g' is compiled for b=1, s=3 as it is: .*'y', div"):
+        with pytest.warns(
+            UserWarning, match="'g' is compiled for b=1, s=3 without padding: .*'y', div"
+        ):
             assert np.allclose(module(x), x / 3)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -248,17 +250,17 @@ def test_what_cannot_be_padded_is_compiled_as_it_is_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("buckets", "text"),
     [
-        ({"t": [4]}, "buckets: model 'g' has no free dimension 't'"),
+        ({"t": [4]}, "buckets: model 'g' has no dynamic dimension 't'"),
         ({"s": []}, r"buckets of dimension 's' cannot be \[\]"),
         ({"s": [0, 4]}, r"buckets of dimension 's' cannot be \[0, 4\]"),
     ],
 )
-def test_buckets_that_do_not_fit_are_refused(buckets: Any, text: str) -> None:
+def test_invalid_buckets_are_refused(buckets: Any, text: str) -> None:
     with pytest.raises(UserError, match=text):
         xtc.compile(model(ROWS, "y = Relu(x)"), buckets=buckets)
 
 
-def test_a_graph_takes_no_buckets() -> None:
+def test_buckets_for_a_graph_are_refused() -> None:
     graph = model("float[4] x", "y = Relu(x)").graph
-    with pytest.raises(UserError, match="buckets are for models with free dimensions"):
+    with pytest.raises(UserError, match="buckets are for models with dynamic dimensions"):
         xtc.compile(graph, buckets={"s": [4]})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GCC and Clang both take the generated C, and neither has a word to say about it."""
+"""GCC and Clang compile the generated C without warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLAGS = ("-std=c11", "-march=native", "-ffp-contract=fast", "-fwrapv", "-fPIC")
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> CCompiler:
-    """Each of the compilers in turn; what it warns of is an error."""
+    """Each compiler in turn, with warnings as errors."""
     name = str(request.param)
     if shutil.which(name) is None:
         pytest.skip(f"the C compiler {name} is not installed")
@@ -32,7 +32,7 @@ SOME = ("float32", "bfloat16", "int8", "uint64", "bool")
 
 
 def texts(dtypes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """C by what it is of: every operator on these types, vectors, parallel loops."""
+    """C code by subject: every operator on these types, vectors, parallel loops."""
     for dtype in dtypes:
         compilation = prepare(every_operator(dtype)[0], codegen="c")
         yield f"operators on {dtype}", compilation.stage_text("code")
@@ -45,7 +45,7 @@ def texts(dtypes: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def vectors(dtype: str) -> str:
-    """Sums, maxima, choices and functions of vectors, with a tail."""
+    """Sums, maxima, selections and functions of vectors, with a remainder."""
     a, b = O.tensor((4, 7), dtype, name="a"), O.tensor((7, 53), dtype, name="b")
     with O.graph(name="vectors") as gb:
         product = O.matmul(a, b, name="P")
@@ -58,7 +58,7 @@ def vectors(dtype: str) -> str:
 
 
 @pytest.mark.slow
-def test_no_warning(compiler: CCompiler, is_long: bool) -> None:
+def test_compilers_emit_no_warning(compiler: CCompiler, is_long: bool) -> None:
     for name, text in texts(ALL if is_long else SOME):
         for level in (0, 1, 2, 3) if is_long else (1,):
             assert compiler.object_code(text, (f"-O{level}", *FLAGS), name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of generated C: their order, what they say of their parameters, and calls."""
+"""Functions of generated C: their order, their parameters, and calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ func.func private @copy_one(%x: memref<2x2xf32>, %y: memref<2x2xf32>, %i: index)
 """
 
 
-def test_callees_come_first_and_parameters_are_called_as_what_is_handed_over() -> None:
+def test_callees_come_first_and_parameters_have_the_arguments_names() -> None:
     text = text_of(CALLS, ["from", "to"])
     single = "static void copy_one(const float from[2][2], float to[2][2], ptrdiff_t value) {"
     first = "static __attribute__((noinline)) void copy_first("
@@ -41,14 +41,14 @@ def test_callees_come_first_and_parameters_are_called_as_what_is_handed_over() -
     assert text.index(single) < text.index(first) < text.index(entry)
 
 
-def test_calls_do_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_compute_what_the_mlir_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XTC_CC", "cc -Wall -Wextra -Werror")
     a, b = np.full((2, 2), 3, np.float32), np.zeros((2, 2), np.float32)
     run(CALLS, a, b)
     assert b.tolist() == [[3, 0], [0, 0]]
 
 
-def test_what_another_file_defines_may_write_its_arguments(tmp_path: Path) -> None:
+def test_external_functions_may_write_their_arguments(tmp_path: Path) -> None:
     module = """
     func.func private @other(memref<4xf32>)
     func.func @f(%a: memref<4xf32>, %unused: memref<4xf32>) {
@@ -63,7 +63,7 @@ def test_what_another_file_defines_may_write_its_arguments(tmp_path: Path) -> No
     subprocess.run(words, check=True)
 
 
-def test_what_a_target_writes_before_a_function_stands_there() -> None:
+def test_a_targets_text_precedes_its_function() -> None:
     def barrier(printer: Printer, _: mlir.Operation) -> None:
         printer.definitions.append("extern void fence(void);")
         printer.statement("fence();")
@@ -76,7 +76,7 @@ def test_what_a_target_writes_before_a_function_stands_there() -> None:
             c_source(module)
 
 
-def test_a_targets_own_names_are_taken() -> None:
+def test_a_targets_names_are_reserved() -> None:
     with mlir.Context():
         module = mlir.Module.parse("func.func @fence() { return }").operation
         with pytest.raises(UserError, match="a C function cannot be called 'fence'"):

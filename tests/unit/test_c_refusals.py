@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every text by which the C printer refuses something is pinned by a lit test."""
+"""Every error message of the C printer has a lit test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _message(call: ast.Call) -> ast.expr | None:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     position = {"error": 1, "CompileError": 0, "UserError": 0}.get(name)
     if position is None or isinstance(call.args[position], ast.Name):
-        return None  # the one place that hands a message on
+        return None  # the only function that forwards a message
     return call.args[position]
 
 
@@ -35,7 +35,7 @@ def _words(node: ast.AST) -> str:
     return str(node.value).strip() if isinstance(node, ast.Constant) else ""
 
 
-def test_messages_are_found() -> None:
+def test_messages_are_collected() -> None:
     source = 'raise printer.error(op, f"{op.name} of vectors is not C")\nraise UserError("a b")'
     assert refusals(source) == ["of vectors is not C", "a b"]
     assert refusals("raise CompileError(text, notes=[])") == []
@@ -43,7 +43,7 @@ def test_messages_are_found() -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_each_has_a_lit_test(path: Path) -> None:
+def test_each_message_has_a_lit_test(path: Path) -> None:
     checks = "\n".join(
         line
         for pin in PINS.glob("refused_*.py")

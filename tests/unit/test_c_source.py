@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C that is printed from MLIR does what the MLIR says, and reads as C should."""
+"""C printed from MLIR computes what the MLIR says, and is readable."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def function(arguments: Sequence[str], body: str) -> str:
 
 
 class TestLoops:
-    def test_carried_values_are_assigned_at_once(self, strict_compiler: str) -> None:
+    def test_carried_values_are_assigned_simultaneously(self, strict_compiler: str) -> None:
         body = """
         %x = memref.load %a[%c0] : memref<2xi32>
         %y = memref.load %a[%c1] : memref<2xi32>
@@ -75,7 +75,7 @@ class TestLoops:
         run(function(["memref<2xi32>", "memref<3xi32>"], body), np.array([1, 2], np.int32), result)
         assert result.tolist() == [5, 8, 3]
 
-    def test_an_inner_loop_goes_on_with_the_variable(self) -> None:
+    def test_an_inner_loop_continues_with_the_variable(self) -> None:
         body = """
         %x = memref.load %a[%c0] : memref<1xf32>
         %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%p = %x) -> f32 {
@@ -110,7 +110,7 @@ class TestLoops:
         run(function(["memref<1xi32>"], body), array)
         assert array.tolist() == [63]
 
-    def test_branches_give_values(self, strict_compiler: str) -> None:
+    def test_branches_yield_values(self, strict_compiler: str) -> None:
         body = """
         scf.for %i = %c0 to %c3 step %c1 {
           %x = memref.load %a[%i] : memref<3xi32>
@@ -257,7 +257,7 @@ def test_comparisons_of_floats(strict_compiler: str, dtype: str, lanes: int) -> 
 
 @pytest.mark.parametrize("lanes", [1, 16])
 class TestHalves:
-    def test_every_bfloat16_widens(self, strict_compiler: str, lanes: int) -> None:
+    def test_every_bfloat16_is_widened_exactly(self, strict_compiler: str, lanes: int) -> None:
         bits = np.arange(65536, dtype=np.uint16)
         result = np.zeros(65536, np.float32)
         lines = "%r = arith.extf %x : $0 to $V"
@@ -265,7 +265,7 @@ class TestHalves:
         assert np.array_equal(result.view(np.uint32), bits.astype(np.uint32) << 16)
 
     @pytest.mark.slow
-    def test_rounding_to_bfloat16(self, strict_compiler: str, lanes: int) -> None:
+    def test_bfloat16_is_rounded_to_nearest_even(self, strict_compiler: str, lanes: int) -> None:
         import ml_dtypes
 
         upper = np.random.default_rng(0).integers(0, 65536, 4096).astype(np.uint32) << 16
@@ -341,7 +341,7 @@ class TestText:
         assert text.endswith("}\n")
         assert not text.endswith("\n\n")
 
-    def test_parentheses_are_those_a_reader_needs(self) -> None:
+    def test_only_necessary_parentheses_are_printed(self) -> None:
         a, b, c = map(Expression, "abc")
         assert binary("*", binary("+", a, b), c).text == "(a + b) * c"
         assert binary("+", binary("*", a, b), c).text == "a * b + c"
@@ -388,7 +388,7 @@ class TestText:
     def test_literals(self, value: float, element: str, text: str) -> None:
         assert literal(value, CType(element)).text == text
 
-    def test_names_are_told_apart_in_a_scope_and_reused_in_the_next(self) -> None:
+    def test_names_are_unique_in_a_scope_and_reused_in_the_next(self) -> None:
         names = Names(["f"])
         assert [names.declare("A"), names.declare("A"), names.declare("f")] == ["A", "A_1", "f_1"]
         assert [names.declare("B#"), names.declare("B_0#")] == ["B_0", "B_1"]
@@ -426,7 +426,7 @@ class TestRefusals:
             ),
         ],
     )
-    def test_what_c_has_no_words_for(self, types: list[str], body: str) -> None:
+    def test_operations_without_a_c_form_are_refused(self, types: list[str], body: str) -> None:
         with pytest.raises(CompileError, match="cannot be written in C"):
             text_of(function(types, body))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors in C: tails, masks, strides, broadcasts, sums and conversions, of every element type."""
+"""Vectors in C: remainders, masks, strides, broadcasts, sums and conversions, of every type."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def vectors(dtype: str) -> tuple[Graph, dict[str, Any]]:
 
 
 def sums(dtype: str) -> tuple[Graph, dict[str, Any]]:
-    """Products and sums: rows of an operand, columns of it, of windows that step by 2."""
+    """Matmuls and sums: along rows, along columns, and over windows with stride 2."""
     a, b, bt = (
         O.tensor(shape, dtype, name=name)
         for name, shape in (("a", (5, 7)), ("b", (7, 53)), ("bt", (53, 7)))
@@ -71,7 +71,7 @@ def sums(dtype: str) -> tuple[Graph, dict[str, Any]]:
 
 
 def check(graph: Graph, schedule: dict[str, Any]) -> str:
-    """Compare with NumPy; returns the C."""
+    """Compare with NumPy; returns the C code."""
     inputs = [data(tensor.type.sizes, tensor.dtype, n) for n, tensor in enumerate(graph.inputs)]
     with xtc.compile(graph, schedule=schedule, codegen="c", opt_level=1, in_memory=True) as module:
         module.check(*inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The artifact cache as a store of folders: what is found again, and what is dropped."""
+"""The artifact cache as a store of folders: lookup and eviction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def built(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_was_published_is_found(cache: ArtifactCache, built: Path, tmp_path: Path) -> None:
+def test_a_published_entry_is_found(cache: ArtifactCache, built: Path, tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     assert not cache.fetch(KEY, tmp_path / "copy")
     assert cache.publish(KEY, built)
@@ -90,14 +90,14 @@ def test_a_lost_race_is_no_failure(
     assert (found / "module.so").read_bytes() == b"faster"
 
 
-def test_nothing_temporary_stays(cache: ArtifactCache, built: Path) -> None:
+def test_no_temporary_folder_remains(cache: ArtifactCache, built: Path) -> None:
     cache.publish(KEY, built)
     cache.prune(0)
     assert sum(1 for _ in (cache.root / "tmp").rglob("*")) == 2  # this process's folder and lock
 
 
 @pytest.mark.parametrize("key", ["", "..", "../../etc", KEY.upper(), KEY + "0"])
-def test_what_is_no_key_is_no_path(cache: ArtifactCache, built: Path, key: str) -> None:
+def test_an_invalid_key_is_refused(cache: ArtifactCache, built: Path, key: str) -> None:
     with pytest.raises(ValueError, match="is not a key"):
         cache.publish(key, built)
     with pytest.raises(ValueError, match="is not a key"):
@@ -117,7 +117,9 @@ def published(cache: ArtifactCache, built: Path, *names: str, step: int = 100) -
         os.utime(cache.root / "entries" / (name * 32), (used, used))
 
 
-def test_the_longest_unused_go_first(cache: ArtifactCache, built: Path) -> None:
+def test_the_least_recently_used_entries_are_evicted_first(
+    cache: ArtifactCache, built: Path
+) -> None:
     published(cache, built, "00", "01", "02")
     cache.lookup("00" * 32)
     assert keys_by_use(cache) == ["00", "02", "01"]
@@ -128,14 +130,14 @@ def test_the_longest_unused_go_first(cache: ArtifactCache, built: Path) -> None:
     assert cache.prune(2 * size).count == 0
 
 
-def test_an_age_prunes_what_was_not_used_since(cache: ArtifactCache, built: Path) -> None:
+def test_pruning_by_age_removes_unused_entries(cache: ArtifactCache, built: Path) -> None:
     published(cache, built, "00", "01", "02", step=1000)
     assert cache.prune(older_than=1500).count == 2
     assert keys_by_use(cache) == ["02"]
 
 
 @pytest.mark.slow
-def test_publishing_past_the_limit_prunes(tmp_path: Path, built: Path) -> None:
+def test_publishing_beyond_the_limit_evicts_entries(tmp_path: Path, built: Path) -> None:
     cache = ArtifactCache(tmp_path / "small", limit_bytes=10 * 3 * 4096)
     published(cache, built, *(f"{number:02}" for number in range(10)))
     assert len(cache.entries()) == 10
@@ -143,12 +145,12 @@ def test_publishing_past_the_limit_prunes(tmp_path: Path, built: Path) -> None:
     assert keys_by_use(cache) == ["ab", *(f"{number:02}" for number in range(9, 1, -1))]
 
 
-def test_an_entry_larger_than_the_cache_is_not_kept(tmp_path: Path, built: Path) -> None:
+def test_an_entry_larger_than_the_limit_is_not_stored(tmp_path: Path, built: Path) -> None:
     cache = ArtifactCache(tmp_path / "small", limit_bytes=4096)
     assert not cache.publish(KEY, built)
     assert cache.entries() == []
 
 
-def test_a_cache_that_is_not_there_is_empty(cache: ArtifactCache) -> None:
+def test_a_missing_cache_is_empty(cache: ArtifactCache) -> None:
     assert (cache.entries(), cache.prune().count, cache.clear().size) == ([], 0, 0)
     assert not cache.root.exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged and foreign entries of the artifact cache: found out, removed, and never handed out."""
+"""Damaged and foreign entries of the artifact cache are detected, removed, and never returned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.system.cache import ArtifactCache, entry
 
 KEY = "ab" * 32
@@ -44,8 +44,8 @@ def published(cache: ArtifactCache, built: Path) -> Path:
     return found
 
 
-def assert_found_out(cache: ArtifactCache, tmp_path: Path) -> None:
-    """The entry counts as none, is gone, and nothing of it was handed out."""
+def assert_detected(cache: ArtifactCache, tmp_path: Path) -> None:
+    """Check that the entry is a miss and removed, and that none of its files were returned."""
     copy = tmp_path / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
@@ -68,7 +68,7 @@ def positions(size: int, is_long: bool) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*FILES, entry.SEAL_FILE])
-def test_a_flipped_bit_is_found(
+def test_a_flipped_bit_is_detected(
     cache: ArtifactCache, built: Path, tmp_path: Path, is_long: bool, name: str
 ) -> None:
     cache.publish(KEY, built)
@@ -77,18 +77,18 @@ def test_a_flipped_bit_is_found(
         damaged = bytearray(path.read_bytes())
         damaged[position] ^= 1 << position % 8
         rewrite(path, bytes(damaged))
-        assert_found_out(cache, tmp_path)
+        assert_detected(cache, tmp_path)
         assert cache.publish(KEY, built)
 
 
 @pytest.mark.parametrize("name", [*FILES, entry.SEAL_FILE])
 @pytest.mark.parametrize("part", [0, 0.5, 0.999, 1.5])
-def test_another_length_is_found(
+def test_another_length_is_detected(
     cache: ArtifactCache, published: Path, tmp_path: Path, name: str, part: float
 ) -> None:
     content = (published / name).read_bytes()
     rewrite(published / name, (content * 2)[: int(len(content) * part)])
-    assert_found_out(cache, tmp_path)
+    assert_detected(cache, tmp_path)
 
 
 def as_link(path: Path) -> None:
@@ -123,7 +123,7 @@ STRANGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", [*FILES, entry.SEAL_FILE])
 @pytest.mark.parametrize("change", STRANGE.values(), ids=STRANGE)
-def test_a_strange_file_is_found(
+def test_a_foreign_file_is_detected(
     cache: ArtifactCache,
     published: Path,
     tmp_path: Path,
@@ -131,7 +131,7 @@ def test_a_strange_file_is_found(
     name: str,
 ) -> None:
     change(published / name)
-    assert_found_out(cache, tmp_path)
+    assert_detected(cache, tmp_path)
 
 
 def with_one_more_file(folder: Path) -> None:
@@ -160,11 +160,11 @@ STRANGE_FOLDERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", STRANGE_FOLDERS.values(), ids=STRANGE_FOLDERS)
-def test_a_strange_entry_is_found(
+def test_a_foreign_entry_is_detected(
     cache: ArtifactCache, published: Path, tmp_path: Path, change: Callable[[Path], object]
 ) -> None:
     change(published)
-    assert_found_out(cache, tmp_path)
+    assert_detected(cache, tmp_path)
 
 
 def test_a_removed_entry_is_logged(
@@ -181,7 +181,7 @@ def test_a_removed_entry_is_logged(
 def test_damaged_code_is_never_loaded(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    xtc.compile(product()).close()
+    xtc.compile(matmul_graph()).close()
     (found,) = ArtifactCache(artifact_cache).entries()
     library = found.folder / "module.so"
     good = library.read_bytes()
@@ -198,7 +198,7 @@ def test_damaged_code_is_never_loaded(
         damaged = bytearray(good)
         damaged[position] ^= 0xFF
         rewrite(library, bytes(damaged))
-        with xtc.compile(product()) as module:
+        with xtc.compile(matmul_graph()) as module:
             assert not module.cached
             assert module(np.ones((4, 6), np.float32))[0, 0] == 12
         assert library.read_bytes() == good
@@ -232,11 +232,11 @@ OWN = (removed, as_other_kind, as_piped, linked_elsewhere, lambda path: path.chm
 @pytest.mark.filterwarnings("ignore::xtc.system.cache.CacheWarning")
 @pytest.mark.parametrize("name", ["usage", "CACHEDIR.TAG", "entries", "tmp"])
 @pytest.mark.parametrize("change", OWN, ids=lambda change: change.__name__)
-def test_results_are_right_whatever_the_cache_s_own_files_are(
+def test_damaged_files_of_the_cache_itself_change_no_result(
     artifact_cache: Path, name: str, change: Callable[[Path], object]
 ) -> None:
-    xtc.compile(product()).close()
+    xtc.compile(matmul_graph()).close()
     change(artifact_cache / name)
     for rows in (4, 5):
-        with xtc.compile(product(rows)) as module:
+        with xtc.compile(matmul_graph(rows)) as module:
             np.testing.assert_array_equal(module(np.ones((rows, 6), np.float32)), 12)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The artifact cache under kills, races, disks that fail, and folders that are not its own."""
+"""The artifact cache under kills, races, failing disks, and folders with other content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.system.cache import ArtifactCache, CacheWarning, cache_folder, entry
 from xtc.system.workspace import sweep
 
@@ -30,7 +30,7 @@ KEY = "ab" * 32
 
 
 def worker(*command: object, prefix: tuple[str, ...] = (), **environment: object) -> dict[str, Any]:
-    """What a program of cache_worker.py answers, run with these environment variables."""
+    """The answer of a program of cache_worker.py, run with these environment variables."""
     variables = {name: str(value) for name, value in environment.items()}
     ran = subprocess.run(
         [*prefix, sys.executable, "-m", "tests.unit.cache_worker", *map(str, command)],
@@ -45,8 +45,9 @@ def worker(*command: object, prefix: tuple[str, ...] = (), **environment: object
     return answer
 
 
-def what_is_left(*folders: Path) -> list[Path]:
-    """What a later process finds in temporary folders, once the killed ones' linkers have ended."""
+def remaining_folders(*folders: Path) -> list[Path]:
+    """The temporary folders that a later process finds, once the linkers of killed processes have
+    ended."""
     deadline = time.monotonic() + 30
     while True:
         for folder in folders:
@@ -57,7 +58,7 @@ def what_is_left(*folders: Path) -> list[Path]:
         time.sleep(0.05)
 
 
-def test_killed_compilations_leave_nothing_bad(
+def test_killed_compilations_leave_no_invalid_entry(
     artifact_cache: Path, tmp_path: Path, is_long: bool
 ) -> None:
     temporary = tmp_path / "temporary"
@@ -66,12 +67,12 @@ def test_killed_compilations_leave_nothing_bad(
     assert answer["bad"] == []
     assert answer["hits"] == answer["kept"] >= 1
     (own,) = temporary.glob("xtc-*")
-    assert what_is_left(own, artifact_cache / "tmp") == []
+    assert remaining_folders(own, artifact_cache / "tmp") == []
     assert list(temporary.iterdir()) == [own]
 
 
 @pytest.mark.parametrize("what", ["publish", "clear"])
-def test_a_kill_at_any_step_leaves_the_cache_whole(artifact_cache: Path, what: str) -> None:
+def test_a_kill_at_any_step_leaves_the_cache_valid(artifact_cache: Path, what: str) -> None:
     answer = worker("kill_at_every_step", what)
     assert answer["status"] == 0
     assert answer["steps"] > 20
@@ -80,14 +81,14 @@ def test_a_kill_at_any_step_leaves_the_cache_whole(artifact_cache: Path, what: s
     assert answer["complaints"] == []
 
 
-def test_processes_that_race_leave_one_entry(artifact_cache: Path, is_long: bool) -> None:
+def test_racing_processes_leave_one_entry(artifact_cache: Path, is_long: bool) -> None:
     total = 16 if is_long else 6
     answer = worker("race", total)
     assert answer == {"right": total, "entries": 1, "bad": [], "hit": True}
-    assert what_is_left(artifact_cache / "tmp") == []
+    assert remaining_folders(artifact_cache / "tmp") == []
 
 
-def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long: bool) -> None:
+def test_threads_compile_and_run_concurrently(artifact_cache: Path, is_long: bool) -> None:
     total = 1000 if is_long else 60
     answer = worker("threads", 8, total)
     assert (answer["done"], answer["bad"]) == (total, [])
@@ -96,21 +97,21 @@ def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_a_module_is_closed_after_the_calls_under_way(is_long: bool) -> None:
+def test_close_waits_for_calls_in_flight(is_long: bool) -> None:
     total = 200 if is_long else 10
     answer = worker("close_while_calling", total)
     assert answer == {"ended": 2 * total, "said": ["module 'products' is closed"]}
 
 
-# How often in a long run, in an ordinary one, and before anything is measured.
+# Repetitions in a long run, in a normal run, and before the measurement.
 LEAKS = {"hit": (10_000, 200, 100), "in_memory": (10_000, 20, 20), "linked": (1_000, 6, 6)}
 
 
 @pytest.mark.usefixtures("artifact_cache")
 @pytest.mark.parametrize("how", LEAKS)
-def test_compiling_loading_and_unloading_does_not_grow(how: str, is_long: bool) -> None:
+def test_compiling_loading_and_unloading_leaks_no_memory(how: str, is_long: bool) -> None:
     long, usual, warm_up = LEAKS[how]
-    # Each thread's own pool of memory is taken in turn, and hides for long what is kept.
+    # Per-thread memory pools would hide leaks for a long time.
     answer = worker("leak", long if is_long else usual, warm_up, how, MALLOC_ARENA_MAX=1)
     assert answer["descriptors"] == 0
     assert answer["growth"] < 0.01
@@ -125,12 +126,12 @@ def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
 
 
 def compiled_with_warnings(times: int = 2) -> tuple[list[bool], list[str]]:
-    """Whether compilations were hits, all of them right, and what was warned of."""
+    """Whether compilations were hits (their results are checked), and the warnings."""
     hits = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(times):
-            with xtc.compile(product()) as module:
+            with xtc.compile(matmul_graph()) as module:
                 module.check()
                 hits.append(module.cached)
     assert all(issubclass(warning.category, CacheWarning) for warning in caught)
@@ -168,7 +169,7 @@ def test_a_cache_of_another_user_is_not_used(
     assert f"it belongs to user {owner}" in warning
 
 
-def test_a_folder_of_something_else_is_left_alone(artifact_cache: Path) -> None:
+def test_a_folder_with_other_content_is_untouched(artifact_cache: Path) -> None:
     (artifact_cache / "entries" / KEY).mkdir(parents=True)
     artifact_cache.chmod(0o700)
     hits, (warning,) = compiled_with_warnings()
@@ -203,7 +204,7 @@ def failing(code: int) -> Callable[..., Any]:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_disk_that_fails_is_one_warning(
+def test_a_failing_disk_causes_one_warning(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch, where: Any, function: str, code: int
 ) -> None:
     with monkeypatch.context() as patch:
@@ -215,7 +216,7 @@ def test_a_disk_that_fails_is_one_warning(
     assert (hits[1], said) == (True, [])
 
 
-def test_real_small_disks(tmp_path: Path, artifact_cache: Path) -> None:
+def test_caches_on_small_disks_warn(tmp_path: Path, artifact_cache: Path) -> None:
     unshare = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "-Urm")
     if shutil.which("unshare") is None or subprocess.run([*unshare, "true"]).returncode:
         pytest.skip("no mount namespaces here; the test above raises the same errors")

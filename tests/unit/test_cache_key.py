@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key of a compilation changes with everything that shapes the code, and with nothing else."""
+"""The key of a compilation depends on everything that affects the code, and on nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
 from xtc.system.cache import (
@@ -50,17 +50,17 @@ def test_only_equal_parts_have_equal_keys(
         ({"a": ""}, {}),
     ],
 )
-def test_parts_do_not_run_into_each_other(a: dict[str, Any], b: dict[str, Any]) -> None:
+def test_parts_of_a_key_are_delimited(a: dict[str, Any], b: dict[str, Any]) -> None:
     assert cache_key(a) != cache_key(b)
 
 
 def key_of(graph: xtc.Graph | None = None, **options: Any) -> str:
-    return compilation_key(prepare(graph or product(), **options)).text
+    return compilation_key(prepare(graph or matmul_graph(), **options)).text
 
 
-def test_a_key_does_not_depend_on_where_a_graph_is_written() -> None:
-    first = product()
-    second = product()
+def test_a_key_does_not_depend_on_source_locations() -> None:
+    first = matmul_graph()
+    second = matmul_graph()
     assert first.nodes[0].where == second.nodes[0].where
     a = O.tensor((4, 6), name="a")
     w = O.tensor((6, 8), name="w", const=np.full((6, 8), 2, np.float32))
@@ -73,9 +73,9 @@ def test_a_key_does_not_depend_on_where_a_graph_is_written() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: key_of(product(rows=5)),
-        lambda: key_of(product(scale=3.0)),
-        lambda: key_of(product(name="other")),
+        lambda: key_of(matmul_graph(rows=5)),
+        lambda: key_of(matmul_graph(scale=3.0)),
+        lambda: key_of(matmul_graph(name="other")),
         lambda: key_of(opt_level=2),
         lambda: key_of(cpu="skylake-avx512"),
         lambda: key_of(cpu="skylake-avx512", features="-avx512f"),
@@ -83,7 +83,7 @@ def test_a_key_does_not_depend_on_where_a_graph_is_written() -> None:
     ],
     ids=["shape", "constant", "name", "level", "cpu", "features", "triple"],
 )
-def test_what_shapes_the_code_changes_the_key(other: Callable[[], str]) -> None:
+def test_everything_that_affects_code_changes_the_key(other: Callable[[], str]) -> None:
     assert other() != key_of()
 
 
@@ -97,7 +97,7 @@ def test_different_values_have_different_texts() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), [object()], {"a": {1: len}}, np.float32(1)])
-def test_what_is_no_plain_data_has_no_text(value: object) -> None:
+def test_only_plain_data_has_a_canonical_text(value: object) -> None:
     with pytest.raises(NoCanonicalFormError, match="is not plain data"):
         canonical_text(value)
 
@@ -112,7 +112,7 @@ def test_the_operator_is_in_the_key() -> None:
 
 
 def test_constants_are_compared_by_their_bits() -> None:
-    assert key_of(product(scale=0.0)) != key_of(product(scale=-0.0))
+    assert key_of(matmul_graph(scale=0.0)) != key_of(matmul_graph(scale=-0.0))
 
 
 Digest = Callable[[], str]
@@ -120,7 +120,7 @@ Digest = Callable[[], str]
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Digest]:
-    """A package that is not imported, as one that was there when the process began; its digest."""
+    """A package that is not imported, as if it existed when the process started; its digest."""
     folder = tmp_path / "found" / "invented"
     (folder / "csrc").mkdir(parents=True)
     for name, text in {"__init__.py": "", "a.py": "A = 1", "csrc/driver.c": "int a;"}.items():
@@ -148,7 +148,7 @@ def test_changed_code_has_another_fingerprint(
     assert digest() != before
 
 
-def test_what_is_no_code_does_not_count(package: tuple[Path, Digest]) -> None:
+def test_files_without_code_do_not_affect_the_fingerprint(package: tuple[Path, Digest]) -> None:
     folder, digest = package
     before = digest()
     (folder / "__pycache__").mkdir()
@@ -172,9 +172,9 @@ def test_code_that_changed_since_the_process_began_has_no_fingerprint(
         digest()
 
 
-def test_the_own_code_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_depends_on_this_projects_code(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of()
-    names = {file.name for file in compilation_key(prepare(product())).code._files}
+    names = {file.name for file in compilation_key(prepare(matmul_graph())).code._files}
     assert {"xtc/ops/matmul.py", "xtc_passes/__init__.py", "xtc/system/cache/store.py"} <= names
     real = fingerprints._files
     monkeypatch.setattr(fingerprints, "_known", {})

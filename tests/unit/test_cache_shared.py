@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large files of the cache: shared under a second name, and read again only where one changed."""
+"""Large files of the cache: shared by hard links, and read again only after a change."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def only_small(copy: Callable[[int, int | None], tuple[str, int]]) -> Callable[.
     return checked
 
 
-def test_what_was_fetched_stays_when_the_cache_is_cleared(
+def test_fetched_files_survive_clearing_the_cache(
     cache: ArtifactCache, built: Path, tmp_path: Path
 ) -> None:
     library = fetched(cache, tmp_path)
@@ -117,7 +117,7 @@ def replaced(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [rewritten, replaced])
-def test_a_large_file_that_changed_is_found(
+def test_a_changed_large_file_is_detected(
     cache: ArtifactCache, built: Path, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     change(kept(cache))
@@ -136,7 +136,7 @@ def test_a_large_file_with_another_stamp_is_read(
 
 @pytest.mark.slow
 def test_modules_of_one_entry_share_no_variables(artifact_cache: Path) -> None:
-    """Their arenas are kept in variables of the library."""
+    """The library's variables hold the arenas."""
     x = np.ones((1, 1200), np.float32)
     with xtc.compile(deep(1)) as built, xtc.compile(deep(1)) as first:
         assert first.cached
@@ -151,7 +151,7 @@ def test_modules_of_one_entry_share_no_variables(artifact_cache: Path) -> None:
 
 
 def deep(scale: float) -> xtc.Graph:
-    """Two layers of weights that pass the size from which files are shared."""
+    """Two layers of weights larger than the size from which files are shared."""
     x = O.tensor((1, 1200), name="x")
     weights = np.full((1200, 1200), scale / 1200, np.float32)
     with O.graph(name="deep") as gb:

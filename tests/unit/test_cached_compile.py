@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilations and the artifact cache: when there is a hit, and that it is as good as a build."""
+"""Compilations and the artifact cache: conditions for hits, and equivalence with a build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
 from xtc.ir.mlir import Operation
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_hit_is_the_same_function(artifact_cache: Path) -> None:
     array = np.random.default_rng(0).standard_normal((4, 6), np.float32)
-    with xtc.compile(product()) as first, xtc.compile(product()) as second:
+    with xtc.compile(matmul_graph()) as first, xtc.compile(matmul_graph()) as second:
         assert {"cache", "emit", "lowered", "code"} <= set(first.compile_seconds)
         assert list(second.compile_seconds) == ["cache"]
         assert second.compile_seconds["cache"] > 0
@@ -38,10 +38,10 @@ def test_a_hit_is_the_same_function(artifact_cache: Path) -> None:
         assert "llvm.func @product" in second.ir("lowered")
 
 
-def test_modules_of_one_entry_are_apart(artifact_cache: Path) -> None:
+def test_modules_of_one_entry_are_independent(artifact_cache: Path) -> None:
     array = np.ones((4, 6), np.float32)
-    with xtc.compile(product()), xtc.compile(product()) as second:
-        third = xtc.compile(product())
+    with xtc.compile(matmul_graph()), xtc.compile(matmul_graph()) as second:
+        third = xtc.compile(matmul_graph())
         assert second.artifact.folder != third.artifact.folder
         third.close()
         ArtifactCache(artifact_cache).clear()
@@ -49,8 +49,8 @@ def test_modules_of_one_entry_are_apart(artifact_cache: Path) -> None:
 
 
 def test_a_hit_can_be_saved(artifact_cache: Path, tmp_path: Path) -> None:
-    xtc.compile(product()).close()
-    with xtc.compile(product()) as module:
+    xtc.compile(matmul_graph()).close()
+    with xtc.compile(matmul_graph()) as module:
         assert module.cached
         module.save(tmp_path / "saved")
     with xtc.load(tmp_path / "saved") as module:
@@ -84,16 +84,16 @@ def test_a_hit_in_a_new_process_needs_no_mlir(target: str) -> None:
     ],
     ids=lambda how: next(iter(how)),
 )
-def test_what_must_be_compiled_neither_reads_nor_writes_the_cache(
+def test_observed_compilations_bypass_the_cache(
     artifact_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with xtc.compile(product(), **how) as module:
+    with xtc.compile(matmul_graph(), **how) as module:
         assert not module.cached
         assert "cache" not in module.compile_seconds
     assert not artifact_cache.exists()
-    xtc.compile(product()).close()
-    with xtc.compile(product(), **how) as module:
+    xtc.compile(matmul_graph()).close()
+    with xtc.compile(matmul_graph(), **how) as module:
         assert not module.cached
         assert module.compile_seconds["lowered"] > 0
 
@@ -103,7 +103,7 @@ def test_the_knob_turns_the_cache_off(
 ) -> None:
     monkeypatch.setenv("XTC_CACHE", "0")
     for _ in range(2):
-        with xtc.compile(product()) as module:
+        with xtc.compile(matmul_graph()) as module:
             assert not module.cached
     assert not artifact_cache.exists()
 
@@ -111,19 +111,19 @@ def test_the_knob_turns_the_cache_off(
 def test_the_limit_is_the_knob_s(artifact_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XTC_CACHE_LIMIT", "60K")
     for rows in range(1, 6):
-        xtc.compile(product(rows)).close()
+        xtc.compile(matmul_graph(rows)).close()
     entries = ArtifactCache(artifact_cache).entries()
     assert 1 <= len(entries) < 5
     assert sum(entry.size for entry in entries) <= 60 << 10
-    with xtc.compile(product(5)) as module:
+    with xtc.compile(matmul_graph(5)) as module:
         assert module.cached
 
 
 def patched(method: str, change: Callable[[Any], Any]) -> Callable[[pytest.MonkeyPatch], None]:
-    """Make a method of the target's class give something else."""
+    """Replace the result of a method of the target's class."""
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        target = type(prepare(product()).target)
+        target = type(prepare(matmul_graph()).target)
         real = getattr(target, method)
         monkeypatch.setattr(target, method, lambda self, options: change(real(self, options)))
 
@@ -149,10 +149,10 @@ def test_a_changed_toolchain_or_pipeline_is_a_miss(
     monkeypatch: pytest.MonkeyPatch,
     change: Callable[[pytest.MonkeyPatch], None],
 ) -> None:
-    with xtc.compile(product()) as first, xtc.compile(product()) as second:
+    with xtc.compile(matmul_graph()) as first, xtc.compile(matmul_graph()) as second:
         assert (first.cached, second.cached) == (False, True)
     change(monkeypatch)
-    with xtc.compile(product()) as third:
+    with xtc.compile(matmul_graph()) as third:
         assert not third.cached
         third.check()
     assert len(ArtifactCache(artifact_cache).entries()) == 2
@@ -163,7 +163,7 @@ def test_another_compiler_is_a_miss(
     artifact_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     def is_hit() -> bool:
-        with xtc.compile(product(), **options) as module:
+        with xtc.compile(matmul_graph(), **options) as module:
             module.check()
             return module.cached
 
@@ -182,7 +182,7 @@ def test_another_compiler_is_a_miss(
 
 @dataclass(frozen=True)
 class Nothing(Pass):
-    """A pass of nobody's package: of this file."""
+    """A pass defined in this file, which belongs to no package."""
 
     name: ClassVar[str] = "nothing"
     why: object = None
@@ -192,7 +192,7 @@ class Nothing(Pass):
 
 
 class Nowhere(Nothing):
-    """A pass whose code is in no file, as one written in an interactive session."""
+    """A pass without a source file, like those of an interactive session."""
 
 
 Nowhere.__module__ = "written_in_a_session"
@@ -203,12 +203,12 @@ Nowhere.__module__ = "written_in_a_session"
     [(Nothing("plain"), True), (Nothing(object()), False), (Nowhere(), False)],
     ids=["plain data", "anything", "no file"],
 )
-def test_only_what_can_be_told_apart_is_cached(
+def test_only_code_with_a_known_key_is_cached(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch, step: Pass, cached: bool
 ) -> None:
     patched("pipeline", lambda old: Pipeline((*old.stages, Stage("code", (step,)))))(monkeypatch)
     for found in (False, cached):
-        with xtc.compile(product()) as module:
+        with xtc.compile(matmul_graph()) as module:
             assert module.cached == found
             module.check()
 
@@ -220,17 +220,17 @@ def test_the_options_of_a_pass_change_the_key(monkeypatch: pytest.MonkeyPatch) -
                 "pipeline", lambda old: Pipeline((*old.stages, Stage("code", (step,))))
             )
             change(patch)
-            return compilation_key(prepare(product())).text
+            return compilation_key(prepare(matmul_graph())).text
 
     keys = {key_with(Nothing(why)) for why in (1, 1.0, True, "1", (1,), [1], None, b"1")}
     assert len(keys) == 8
     assert key_with(Nothing(1)) == key_with(Nothing(1))
 
 
-def test_what_changed_code_built_is_not_kept(
+def test_artifacts_of_changed_code_are_not_stored(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CodeFingerprint, "unchanged", lambda self: False)
-    with xtc.compile(product()) as module:
+    with xtc.compile(matmul_graph()) as module:
         module.check()
     assert ArtifactCache(artifact_cache).entries() == []

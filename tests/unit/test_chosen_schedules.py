@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a target chooses can be read, can be given back, and stands aside for the user."""
+"""Default schedules can be printed and passed back, and yield to the user's schedules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def layer(m: int = 96, n: int = 80, k: int = 64, **attributes: bool) -> Graph:
-    """A product, a bias and an activation."""
+    """A matmul, a bias and an activation."""
     a = O.tensor((m, k), name="A")
     b = O.tensor((n, k) if attributes.get("transpose_b") else (k, n), name="B")
     bias = O.tensor((n,), name="bias")
@@ -29,7 +29,7 @@ def layer(m: int = 96, n: int = 80, k: int = 64, **attributes: bool) -> Graph:
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])
-def test_a_chosen_schedule_given_back_makes_the_same_code(transpose_b: bool) -> None:
+def test_a_default_schedule_passed_back_gives_the_same_code(transpose_b: bool) -> None:
     graph = layer(transpose_b=transpose_b)
     with xtc.compile(graph, in_memory=True) as chosen:
         assert "vectorize" in str(chosen.schedule["C"])
@@ -39,14 +39,14 @@ def test_a_chosen_schedule_given_back_makes_the_same_code(transpose_b: bool) -> 
             given.check()
 
 
-def test_a_schedule_of_the_user_stands() -> None:
+def test_a_users_schedule_is_kept() -> None:
     graph = layer()
     with xtc.compile(graph, schedule={"C": ["k", "i", "j"]}, in_memory=True) as module:
         assert module.schedule["C"].data == "{k: {}, i: {}, j: {}}"
         module.check()
 
 
-def test_what_is_fused_by_the_user_gets_no_schedule() -> None:
+def test_operators_fused_by_the_user_get_no_schedule() -> None:
     nest = {"i": {"fuse": 0}, "j": {}, "i#16": {}}
     a, b = O.tensor((96, 64), name="A"), O.tensor((64, 80), name="B")
     with O.graph(name="layer") as gb:
@@ -57,7 +57,7 @@ def test_what_is_fused_by_the_user_gets_no_schedule() -> None:
         module.check()
 
 
-def test_an_epilogue_is_computed_in_the_loops_of_the_product() -> None:
+def test_an_epilogue_is_computed_in_the_loops_of_the_matmul() -> None:
     with xtc.compile(layer(n=64), in_memory=True) as module:
         text = module.ir("scheduled")
         loop = text.index("scf.forall" if "scf.forall" in text else "scf.for")
@@ -81,7 +81,7 @@ def test_an_epilogue_of_many_rows_is_computed_in_place() -> None:
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(97, 80, 64), (130, 67, 300), (64, 1000, 40)])
-def test_remainders_get_their_epilogue(
+def test_remainders_have_an_epilogue(
     shape: tuple[int, int, int], threads: int, codegen: str
 ) -> None:
     with xtc.compile(layer(*shape), codegen=codegen, threads=threads, l2_bytes=16384) as module:
@@ -97,12 +97,12 @@ def test_caches_are_options() -> None:
     assert "pack" not in nest(l2_bytes=1 << 24)
 
 
-def test_a_cache_of_no_size_is_refused() -> None:
+def test_a_cache_size_that_is_too_small_is_refused() -> None:
     with pytest.raises(UserError, match="l2_bytes=12 is not a whole number from 1024 to"):
         xtc.compile(layer(), l2_bytes=12)
 
 
-def test_an_epilogue_may_read_what_another_has_written() -> None:
+def test_an_epilogue_may_read_the_result_of_another() -> None:
     x, w = O.tensor((128, 64), name="X"), O.tensor((64, 64), name="W")
     with O.graph(name="block") as gb:
         hidden = O.relu(O.matmul(x, w, name="C1"), name="R1")
@@ -111,7 +111,7 @@ def test_an_epilogue_may_read_what_another_has_written() -> None:
         module.check()
 
 
-def test_an_epilogue_of_two_products_is_computed_with_the_second() -> None:
+def test_an_epilogue_of_two_matmuls_is_computed_with_the_second() -> None:
     x, v, w = (O.tensor((64, 64), name=name) for name in "XVW")
     with O.graph(name="gate") as gb:
         O.mul(O.matmul(x, v, name="C1"), O.tanh(O.matmul(x, w, name="C2")), name="R")
@@ -121,7 +121,7 @@ def test_an_epilogue_of_two_products_is_computed_with_the_second() -> None:
 
 @settings(max_examples=settings().max_examples // 2)
 @given(graphs(), st.integers(0, 1000), st.integers(1, 2))
-def test_schedules_of_operators_of_any_size_fit_together(
+def test_default_schedules_of_all_sizes_are_compatible(
     graph: Graph, seed: int, threads: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of few bits, with a scale for each group of rows."""
+"""Weights in narrow codes, with a scale for each group of rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)
 
 
-def drawn(k: int, n: int, groups: int, bits: int) -> tuple[Array, Array, Array]:
+def random_weights(k: int, n: int, groups: int, bits: int) -> tuple[Array, Array, Array]:
     """Codes, scales and zero points."""
     codes = RNG.integers(0, 1 << bits, (k, n)).astype(np.uint8)
     return codes, RNG.random((groups, n), np.float32), RNG.integers(0, 1 << bits, (groups, n))
 
 
-def numbers(codes: Array, scales: Array, zeros: Array | float) -> Array:
-    """What they stand for, in float32."""
+def dequantized(codes: Array, scales: Array, zeros: Array | float) -> Array:
+    """The float32 values of the codes."""
     k, n = codes.shape
     parts = codes.reshape(len(scales), -1, n).astype(np.float32)
     zeros = zeros[:, np.newaxis] if isinstance(zeros, np.ndarray) else zeros
@@ -36,14 +36,14 @@ def numbers(codes: Array, scales: Array, zeros: Array | float) -> Array:
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("rows", [1, 5, 40])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_products_are_those_of_the_numbers(bits: int, rows: int, threads: int) -> None:
-    codes, scales, zeros = drawn(256, 640, 8, bits)
+def test_matmuls_equal_those_of_the_dequantized_weights(bits: int, rows: int, threads: int) -> None:
+    codes, scales, zeros = random_weights(256, 640, 8, bits)
     x = O.tensor((rows, 256), name="x")
     with O.graph(name="g") as gb:
         O.matmul(x, O.coded_weights(codes, scales, zeros, bits=bits), name="y")
     values = RNG.random((rows, 256), np.float32)
     with xtc.compile(gb.graph, threads=threads) as module:
-        wanted = values @ numbers(codes, scales, zeros)
+        wanted = values @ dequantized(codes, scales, zeros)
         np.testing.assert_allclose(module(values), wanted, rtol=1e-3, atol=1e-3)
         folder = module.artifact.folder
         assert folder is not None
@@ -54,32 +54,32 @@ def test_products_are_those_of_the_numbers(bits: int, rows: int, threads: int) -
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 650), (2, 100), (8, 640), (9, 644)])
-def test_codes_around_the_middle_make_the_same_products(bits: int, rows: int, columns: int) -> None:
-    codes, scales, _ = drawn(192, columns, 6, bits)
+def test_default_zero_points_give_the_same_matmuls(bits: int, rows: int, columns: int) -> None:
+    codes, scales, _ = random_weights(192, columns, 6, bits)
     with O.graph(name="g") as gb:
         O.matmul(O.tensor((rows, 192), name="x"), O.coded_weights(codes, scales, bits=bits))
     values = RNG.random((rows, 192), np.float32) - np.float32(0.5)
     with xtc.compile(gb.graph, threads=1) as module:
-        wanted = values @ numbers(codes, scales, 1 << bits - 1)
+        wanted = values @ dequantized(codes, scales, 1 << bits - 1)
         np.testing.assert_allclose(module(values), wanted, rtol=1e-3, atol=1e-2)
 
 
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_numbers_that_few_rows_read_are_in_no_buffer(bits: int, threads: int) -> None:
-    codes, scales, zeros = drawn(256, 640, 8, bits)
+def test_weights_for_few_rows_are_dequantized_without_a_buffer(bits: int, threads: int) -> None:
+    codes, scales, zeros = random_weights(256, 640, 8, bits)
     with O.graph(name="g") as gb:
         O.matmul(O.tensor((4, 256), name="x"), O.coded_weights(codes, scales, zeros, bits=bits))
     with xtc.compile(gb.graph, threads=threads) as module:
         assert "memref.alloc" not in module.ir("bufferized")
 
 
-def test_a_scale_may_be_of_whole_columns_and_zero_points_are_the_middle() -> None:
-    codes, scales, _ = drawn(6, 4, 1, 4)
+def test_scales_may_cover_whole_columns_with_default_zero_points() -> None:
+    codes, scales, _ = random_weights(6, 4, 1, 4)
     with O.graph(name="g") as gb:
         O.matmul(O.tensor((2, 6), name="x"), O.coded_weights(codes, scales, bits=4), name="y")
     x = RNG.random((2, 6), np.float32)
-    np.testing.assert_allclose(gb.graph.evaluate(x), x @ numbers(codes, scales, 8), rtol=1e-5)
+    np.testing.assert_allclose(gb.graph.evaluate(x), x @ dequantized(codes, scales, 8), rtol=1e-5)
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_cast_weights_are_read_as_they_are_stored(dtype: str, transposed: bool) 
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_invalid_codes_and_scales_are_refused(
     codes: tuple[int, ...], scales: tuple[int, ...], options: dict[str, Any], text: str
 ) -> None:
     given = np.full(codes, 255, np.uint8)
@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_refused(
         O.coded_weights(given, np.ones(scales, np.float32), **options)
 
 
-def test_odd_groups_of_four_bits_do_not_fill_bytes() -> None:
+def test_odd_groups_of_four_bit_codes_are_refused() -> None:
     codes = np.zeros((6, 2), np.uint8)
     with pytest.raises(UserError, match="groups of 3 rows of 4 bits"), O.graph(name="g"):
         O.coded_weights(codes, np.ones((2, 2), np.float32), bits=4)

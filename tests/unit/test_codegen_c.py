@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code generated as C computes what NumPy computes and what LLVM's code computes."""
+"""Code generated as C agrees with NumPy and with LLVM's code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.interfaces.artifact import Artifact
 __all__ = ["strict_compiler"]
 
 
-def product(name: str = "product", dtype: str = "float32") -> Graph:
+def matmul_graph(name: str = "product", dtype: str = "float32") -> Graph:
     a = O.tensor((4, 5), dtype, name="a")
     b = O.tensor((5, 3), dtype, name="b")
     with O.graph(name=name) as gb:
@@ -30,7 +30,7 @@ def product(name: str = "product", dtype: str = "float32") -> Graph:
     return gb.graph
 
 
-def test_no_operator_is_forgotten() -> None:
+def test_every_operator_is_tested() -> None:
     assert set(EVERY_OPERATOR) == set(known_operators.operators())
 
 
@@ -51,7 +51,7 @@ def test_every_operator_and_type(strict_compiler: str, dtype: str) -> None:
 
 
 @pytest.mark.slow
-def test_integers_wrap_and_floats_saturate_as_llvm_has_it(strict_compiler: str) -> None:
+def test_integers_wrap_and_floats_saturate_as_in_llvm(strict_compiler: str) -> None:
     x = O.tensor((6,), "float32", name="x")
     n = O.tensor((6,), "int32", name="n")
     with O.graph(name="extremes") as gb:
@@ -73,7 +73,7 @@ def test_integers_wrap_and_floats_saturate_as_llvm_has_it(strict_compiler: str) 
 @pytest.mark.parametrize("kind", ["maximum", "minimum"])
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_nan_wins_and_zeros_have_an_order(
+def test_maxima_propagate_nan_and_order_zeros(
     strict_compiler: str, dtype: str, kind: str, vector: bool
 ) -> None:
     special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -1.5, 3.0])
@@ -103,14 +103,14 @@ class TestWeights:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
-    def test_their_bytes_are_linked(self, strict_compiler: str, in_memory: bool) -> None:
+    def test_weights_are_linked_as_bytes(self, strict_compiler: str, in_memory: bool) -> None:
         graph, weights = self.graph()
         x = np.ones((2, 40), np.float32)
         with xtc.compile(graph, codegen="c", in_memory=in_memory) as module:
             agree(module(x), x @ weights, 40)
 
     @pytest.mark.slow
-    def test_their_numbers_are_not_in_the_text(self) -> None:
+    def test_weights_are_not_in_the_text(self) -> None:
         graph, _ = self.graph()
         with xtc.compile(graph, codegen="c") as module:
             text = module.ir("code")
@@ -120,9 +120,9 @@ class TestWeights:
 
 class TestArtifact:
     @pytest.mark.slow
-    def test_the_source_is_kept_and_guarded(self, tmp_path: Path) -> None:
+    def test_the_source_is_stored_and_hashed(self, tmp_path: Path) -> None:
         folder = tmp_path / "product"
-        with xtc.compile(product(), codegen="c") as module:
+        with xtc.compile(matmul_graph(), codegen="c") as module:
             module.save(folder)
             text = module.ir("code")
         assert (folder / "module.c").read_text() == text
@@ -136,8 +136,8 @@ class TestArtifact:
             Artifact.read(folder)
 
     @pytest.mark.slow
-    def test_the_manifest_says_how_it_was_made(self) -> None:
-        with xtc.compile(product(), codegen="c", opt_level=1) as module:
+    def test_the_manifest_records_compiler_and_flags(self) -> None:
+        with xtc.compile(matmul_graph(), codegen="c", opt_level=1) as module:
             made = module.artifact.manifest.toolchain
         assert made["codegen"] == "c"
         assert made["compiler"] == shutil.which("cc")
@@ -152,36 +152,36 @@ class TestArtifact:
 
     def test_code_for_another_machine_is_refused_by_this_compiler(self, tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"generates code for x86_64.*not for aarch64"):
-            xtc.driver.prepare(product(), codegen="c", triple="aarch64-unknown-linux-gnu").build(
-                tmp_path
-            )
+            xtc.driver.prepare(
+                matmul_graph(), codegen="c", triple="aarch64-unknown-linux-gnu"
+            ).build(tmp_path)
 
 
 class TestErrors:
-    def test_no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_compiler_is_reported(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XTC_CC", "no-such-compiler")
         with pytest.raises(ToolError, match="needs the program 'no-such-compiler'") as caught:
-            xtc.compile(product(), codegen="c")
+            xtc.compile(matmul_graph(), codegen="c")
         assert "install a C compiler" in str(caught.value)
 
     def test_the_text_needs_no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XTC_CC", "no-such-compiler")
-        text = xtc.driver.prepare(product(), codegen="c").stage_text("code")
+        text = xtc.driver.prepare(matmul_graph(), codegen="c").stage_text("code")
         assert "void product(" in text
 
-    def test_unknown_generator(self) -> None:
+    def test_an_unknown_generator_is_refused(self) -> None:
         with pytest.raises(UserError, match="option 'codegen' of target 'host' cannot be 'cpp'"):
-            xtc.compile(product(), codegen="cpp")
+            xtc.compile(matmul_graph(), codegen="cpp")
 
     @pytest.mark.parametrize("name", ["remainder", "rand", "signbit", "INT_MAX", "f32x8"])
-    def test_a_graph_named_as_something_in_c(self, name: str) -> None:
+    def test_a_graph_named_like_a_c_function_is_refused(self, name: str) -> None:
         with pytest.raises(UserError, match=f"cannot be called '{name}'") as caught:
-            xtc.compile(product(name), codegen="c")
+            xtc.compile(matmul_graph(name), codegen="c")
         assert f"call the graph {name}_graph" in str(caught.value)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["expf", "free", "NAN", "i", "product", "restrict", "f32x8"])
-    def test_a_tensor_may_be_named_as_something_in_c(self, name: str) -> None:
+    def test_a_tensor_may_be_named_like_a_c_function(self, name: str) -> None:
         x = O.tensor((3, 40), "float32", name=name)
         with O.graph(name="product") as gb:
             O.softmax(O.exp(x), name="y")
@@ -189,7 +189,7 @@ class TestErrors:
             module.check()
 
     @pytest.mark.slow
-    def test_a_compiler_without_float16(
+    def test_a_compiler_without_float16_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         compiler = tmp_path / "cc"
@@ -199,17 +199,17 @@ class TestErrors:
         )
         compiler.chmod(0o755)
         monkeypatch.setenv("XTC_CC", str(compiler))
-        xtc.compile(product(), codegen="c").close()
+        xtc.compile(matmul_graph(), codegen="c").close()
         with pytest.raises(UserError, match="has no _Float16 for this machine") as caught:
-            xtc.compile(product(dtype="float16"), codegen="c")
+            xtc.compile(matmul_graph(dtype="float16"), codegen="c")
         assert "generate code with LLVM" in str(caught.value)
 
 
 @pytest.mark.slow
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_builds_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for in_memory in (False, True):
-        xtc.compile(product(), codegen="c", in_memory=in_memory).close()
+        xtc.compile(matmul_graph(), codegen="c", in_memory=in_memory).close()
     with pytest.raises(UserError):
-        xtc.compile(product("rand"), codegen="c")
+        xtc.compile(matmul_graph("rand"), codegen="c")
     assert [path for path in tmp_path.rglob("*") if path.name.startswith(("module", "xtc-c"))] == []

@@ -49,7 +49,7 @@ def test_equal_arrays_agree(shape: list[int], dtype: str, seed: int) -> None:
     sign=st.sampled_from([-1, 1]),
     data=st.data(),
 )
-def test_a_corrupted_float_is_found(
+def test_a_wrong_float_is_detected(
     shape: list[int],
     dtype: str,
     seed: int,
@@ -74,7 +74,7 @@ def test_a_corrupted_float_is_found(
 
 @pytest.mark.slow
 @given(shape=shapes, dtype=st.sampled_from(EXACT), seed=seeds, data=st.data())
-def test_a_corrupted_exact_value_is_found(
+def test_a_wrong_exact_value_is_detected(
     shape: list[int], dtype: str, seed: int, data: st.DataObject
 ) -> None:
     expected = sample(shape, dtype, seed, full_range=True)
@@ -94,7 +94,7 @@ def test_a_corrupted_exact_value_is_found(
     swap=st.booleans(),
     data=st.data(),
 )
-def test_a_lone_nan_or_infinity_is_found(
+def test_a_single_nan_or_infinity_is_detected(
     shape: list[int], dtype: str, value: float, swap: bool, data: st.DataObject
 ) -> None:
     good = sample(shape, dtype, 1)
@@ -127,12 +127,12 @@ def test_opposite_infinities_differ() -> None:
     assert result.rel_error == math.inf
 
 
-def test_an_infinite_reference_excuses_nothing() -> None:
+def test_an_infinite_reference_loosens_no_tolerance() -> None:
     result = compare(np.array([1.0, 2.0]), np.array([math.inf, 2.0]), name="C")
     assert (result.ok, result.index) == (False, (0,))
 
 
-def test_overflow_of_a_narrow_type_is_what_that_type_holds() -> None:
+def test_overflow_of_a_narrow_type_equals_infinity() -> None:
     infinite = np.array([math.inf, 1.0], dtype=np.float16)
     assert compare(infinite, np.array([70_000.0, 1.0]), name="C").ok
     assert not compare(infinite, np.array([60_000.0, 1.0]), name="C").ok
@@ -159,7 +159,7 @@ def test_rounding_alone_is_within_the_defaults(dtype: str, terms: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_summing_in_the_narrow_type_is_found(dtype: str) -> None:
+def test_sums_in_the_narrow_type_are_detected(dtype: str) -> None:
     a, b = sample((48, 2048), dtype, 1), sample((2048, 48), dtype, 2)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     assert not compare(summed_one_by_one(a, b, dtype), expected, name="C", reduction=2048).ok
@@ -167,14 +167,14 @@ def test_summing_in_the_narrow_type_is_found(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("terms", [1, 2, 8, 64, 512])
-def test_a_forgotten_term_is_found(dtype: str, terms: int) -> None:
+def test_a_missing_summand_is_detected(dtype: str, terms: int) -> None:
     a, b = sample((48, terms), dtype, 1), sample((terms, 48), dtype, 2)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     actual = (expected - np.outer(a[:, -1], b[-1, :])).astype(dtype)
     assert not compare(actual, expected, name="C", reduction=terms).ok
 
 
-def test_default_formula() -> None:
+def test_default_tolerances_follow_the_formula() -> None:
     ones = np.ones(10, dtype=np.float32)
     rtol, atol = default_tolerances(ones, ones.astype(np.float64), reduction=16)
     assert rtol == pytest.approx(4 * 2.0**-24 * (4 + 4))
@@ -208,7 +208,7 @@ def test_integers_of_other_widths_compare_by_value() -> None:
     assert not compare(big, np.array([-1], np.int64), name="C").ok
 
 
-def test_a_huge_element_does_not_excuse_a_small_one() -> None:
+def test_a_huge_element_does_not_loosen_the_tolerance_of_small_ones() -> None:
     result = compare(np.array([1e30, 2.0]), np.array([1e30, 1.0]), name="C")
     assert (result.ok, result.index) == (False, (1,))
 
@@ -233,7 +233,7 @@ def test_kind_mismatch() -> None:
     assert not result.ok
 
 
-def test_no_elements_agree() -> None:
+def test_empty_arrays_agree() -> None:
     result = compare(np.zeros((0, 3)), np.zeros((0, 3)), name="C")
     assert (result.ok, result.total, result.index) == (True, 0, None)
 
@@ -277,7 +277,7 @@ def test_values_that_look_alike_are_printed_in_full() -> None:
         ({"reduction": 0}, "reduction is 0"),
     ],
 )
-def test_unusable_arguments(arguments: dict[str, Any], text: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(UserError, match=text):
         compare(np.ones(2), np.ones(2), name="C", **arguments)
 

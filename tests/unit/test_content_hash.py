@@ -12,13 +12,13 @@ from xtc.system import content_hash as hashes
 from xtc.system.content_hash import content_hash
 
 
-def test_the_published_value_of_no_bytes() -> None:
+def test_the_hash_of_no_bytes_is_the_published_one() -> None:
     expected = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
     pytest.importorskip("blake3", reason="needs the package blake3")
     assert content_hash(b"") == f"blake3:{expected}"
 
 
-def test_each_bit_counts() -> None:
+def test_every_bit_affects_the_hash() -> None:
     array = np.zeros(1 << 16, np.uint8)
     seen = {content_hash(array.data), content_hash(array.data[:-1])}
     for position in (0, 1023, 1024, 65535):
@@ -27,6 +27,6 @@ def test_each_bit_counts() -> None:
     assert len(seen) == 6
 
 
-def test_without_the_package_it_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fallback_hash_names_its_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashes, "blake3", None)
     assert content_hash(b"xtc") == f"sha256:{hashlib.sha256(b'xtc').hexdigest()}"

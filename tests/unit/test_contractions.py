@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operations are contractions, and which role each of their loops has."""
+"""Detection of contractions, and the roles of their loops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDENED = (
 def found(
     a: str, b: str, c: str, indices: tuple[str, str, str], kinds: str, body: str = BODY
 ) -> Contraction | None:
-    """The contraction that the operation is, with loops d0, d1, ... of these kinds."""
+    """The contraction of an operation with loops d0, d1, ... of these kinds."""
     narrow = body == WIDENED
     text = TEMPLATE.format(
         a=a,
@@ -112,7 +112,7 @@ def test_depthwise_convolution() -> None:
         (("d0, d1", "d0", "d0"), "pr"),  # only one operand has the reduction
     ],
 )
-def test_other_operations(indices: tuple[str, str, str], kinds: str) -> None:
+def test_other_operations_are_no_contractions(indices: tuple[str, str, str], kinds: str) -> None:
     shape = {2: "4x4", 1: "4"}
     a, b, c = (shape[row.count(",") + 1] for row in indices)
     assert roles(a, b, c, indices, kinds) is None
@@ -135,7 +135,7 @@ def test_widened_operands_in_either_order() -> None:
         "linalg.yield %z : f32",
     ],
 )
-def test_bodies_that_add_no_product(body: str) -> None:
+def test_bodies_without_a_multiply_add_are_no_contractions(body: str) -> None:
     assert found("4x8", "8x6", "4x6", ("d0, d2", "d2, d1", "d0, d1"), "ppr", body) is None
 
 

@@ -268,7 +268,7 @@ def _kind(operator: str, result: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_an_operator_means_what_onnx_runtime_computes(name: str) -> None:
+def test_operators_agree_with_onnx_runtime(name: str) -> None:
     operator, arrays, outputs, attributes = CASES[name]
     names = [f"x{n}" if array is not None else "" for n, array in enumerate(arrays)]
     given = {name: array for name, array in zip(names, arrays, strict=True) if name}
@@ -295,8 +295,8 @@ def test_an_operator_means_what_onnx_runtime_computes(name: str) -> None:
     for x, y in zip(results, wanted.values(), strict=True):
         assert x.shape == y.shape
         if y.dtype.kind == "f":
-            # A sum that is rounded to a byte on its way may fall on the other side of a step.
+            # An intermediate result that is rounded to a byte may be rounded to a neighboring one.
             near = 5e-3 if operator == "DynamicQuantizeLSTM" else 2e-4
             np.testing.assert_allclose(x, y, rtol=2e-3, atol=near)
-        else:  # a step of rounding apart where sums are of another order
+        else:  # sums in another order may differ by one rounding step
             assert np.abs(x.astype(int) - y.astype(int)).max() <= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of random graphs over several devices send and fetch no byte more than they have to."""
+"""Calls of random graphs on several devices copy no byte more than necessary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def devices() -> Iterator[list[DriverDevice]]:
 
 
 def stored(tensor: Tensor) -> Tensor:
-    """The tensor whose elements these are, in their order, maybe in another shape."""
+    """The tensor with the same elements in the same order, possibly in another shape."""
     while tensor.producer is not None and tensor.producer.op.name == "reshape":
         tensor = tensor.producer.inputs[0]
     return tensor
@@ -44,10 +44,10 @@ def home(tensor: Tensor) -> Home:
 
 
 def least_bytes(graph: xtc.Graph, device: DriverDevice) -> tuple[int, int]:
-    """What a call has to send to a device and to fetch from there.
+    """The minimal number of bytes that a call copies to a device and from it.
 
-    Every tensor is sent or fetched at most once, by way of the host; a constant, never, nor
-    one that the host casts, pads or concatenates.
+    Every tensor is copied at most once, through the host. Constants are never copied, nor are
+    constants that the host casts, pads or concatenates.
     """
     graph = fold_constants(graph)
     needs: set[tuple[Tensor, Home]] = set()
@@ -72,7 +72,7 @@ def copied_bytes(device: DriverDevice) -> tuple[int, int]:
 
 
 def excess(devices: list[DriverDevice], graph: xtc.Graph, inputs: list[Any]) -> list[str]:
-    """What a call copies above the minimum, a line for each device and direction."""
+    """Bytes copied beyond the minimum, one line for each device and direction."""
     found = []
     with xtc.compile(graph) as module:
         arguments = [
@@ -97,7 +97,7 @@ def excess(devices: list[DriverDevice], graph: xtc.Graph, inputs: list[Any]) -> 
     max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data(), seed=st.integers(0, 1000))
-def test_no_call_copies_more_than_it_has_to(
+def test_calls_copy_the_minimal_number_of_bytes(
     devices: list[DriverDevice], part: int, data: st.DataObject, seed: int
 ) -> None:
     places = [None, *devices]

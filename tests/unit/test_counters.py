@@ -24,14 +24,14 @@ def open_descriptors() -> int:
 
 
 def work() -> None:
-    """Computes, and writes to pages that were never written to."""
+    """Compute, and write to untouched pages."""
     with mmap.mmap(-1, 8 << 20) as fresh:
         fresh.write(bytes(8 << 20))
     sum(range(100_000))
 
 
 class FakeKernel:
-    """Takes the kernel's place: hands out real descriptors, counts what the test says."""
+    """Replaces the kernel: provides real descriptors and the test's counts."""
 
     def __init__(self, group_size: int = 100, refusals: dict[str, int] | None = None) -> None:
         self.group_size = group_size
@@ -56,7 +56,7 @@ class FakeKernel:
         return descriptor
 
     def read(self, group: Group) -> Reading:
-        """Every event has happened as often as its kernel number says, plus one."""
+        """Every event has occurred as often as its kernel number, plus one."""
         events = self.members[group.descriptors[0]]
         return Reading(tuple(event.config + 1 for event in events), *self.times)
 
@@ -82,7 +82,7 @@ pytestmark = pytest.mark.usefixtures("no_leak")
 
 
 @pytest.mark.parametrize("name", sorted(COUNTERS))
-def test_each_counter_counts_or_says_why_not(name: str) -> None:
+def test_each_counter_counts_or_gives_a_reason(name: str) -> None:
     reason = available_counters()[name]
     if reason is None:
         with Counters([name]) as counters:
@@ -100,7 +100,7 @@ def test_each_counter_counts_or_says_why_not(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["task_clock", "page_faults", "instructions"])
-def test_what_work_always_does_is_counted_or_refused(name: str) -> None:
+def test_basic_counters_count_or_give_a_reason(name: str) -> None:
     counters = Counters([name])
     if available_counters()[name] is not None:
         with pytest.raises(CountersUnavailable, match=name):
@@ -115,7 +115,7 @@ def test_what_work_always_does_is_counted_or_refused(name: str) -> None:
     assert counters.values() == final
 
 
-def test_reading_before_counting_is_a_mistake() -> None:
+def test_reading_before_counting_is_refused() -> None:
     with pytest.raises(UserError, match="not counted yet"):
         Counters(["cycles"]).values()
 
@@ -130,13 +130,13 @@ def test_unknown_name_gets_a_suggestion() -> None:
 @pytest.mark.parametrize(
     ("names", "text"), [([], "no counter is named"), (["cycles", "cycles"], "named twice")]
 )
-def test_useless_lists(names: list[str], text: str) -> None:
+def test_invalid_lists_of_counters_are_refused(names: list[str], text: str) -> None:
     with pytest.raises(UserError, match=text):
         Counters(names)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
-def test_not_permitted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_missing_permission_is_explained(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     FakeKernel(refusals={"instructions": number}).install(monkeypatch)
     monkeypatch.setattr(perf_event, "paranoid_level", lambda: "3")
     with pytest.raises(CountersUnavailable) as caught:
@@ -158,7 +158,7 @@ def test_not_permitted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
         (errno.EBUSY, "perf_event_open"),
     ],
 )
-def test_other_refusals_say_what_to_do(
+def test_other_refusals_give_advice(
     monkeypatch: pytest.MonkeyPatch, number: int, advice: str
 ) -> None:
     FakeKernel(refusals={"cycles": number}).install(monkeypatch)
@@ -170,14 +170,14 @@ def test_other_refusals_say_what_to_do(
     assert available["instructions"] is None
 
 
-def test_another_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_operating_systems_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.system", lambda: "Darwin")
     with pytest.raises(CountersUnavailable, match="Linux kernel; this is Darwin"):
         Counters(["cycles"]).__enter__()
     assert all(available_counters().values())
 
 
-def test_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_processors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.system", lambda: "Linux")
     monkeypatch.setattr("platform.machine", lambda: "vax")
     with pytest.raises(CountersUnavailable, match="no system call number is known for vax"):
@@ -203,7 +203,7 @@ def test_more_events_than_the_hardware_takes_form_several_groups(
     assert list(counters.values()) == names
 
 
-def test_shared_time_is_scaled_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multiplexed_counts_are_scaled_and_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = FakeKernel()
     kernel.install(monkeypatch)
     kernel.times = (300, 100)
@@ -213,7 +213,7 @@ def test_shared_time_is_scaled_and_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert counters.estimated == ("instructions",)
 
 
-def test_never_counted_is_an_error_and_not_a_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_that_never_ran_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = FakeKernel()
     kernel.install(monkeypatch)
     kernel.times = (300, 0)
@@ -236,7 +236,7 @@ def test_all_threads_are_summed_and_ended_ones_left_out(monkeypatch: pytest.Monk
     assert set(kernel.threads.values()) == {own, 11, 13}
 
 
-def test_real_thread_ids_hold_a_running_thread() -> None:
+def test_thread_ids_include_a_running_thread() -> None:
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -250,7 +250,7 @@ def test_real_thread_ids_hold_a_running_thread() -> None:
         assert thread.native_id in found
 
 
-def test_entering_twice_at_once_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_entry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeKernel().install(monkeypatch)
     with (
         Counters(["cycles"]) as counters,
@@ -259,7 +259,7 @@ def test_entering_twice_at_once_is_a_mistake(monkeypatch: pytest.MonkeyPatch) ->
         counters.__enter__()
 
 
-def test_entering_again_counts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entering_again_restarts_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeKernel().install(monkeypatch)
     counters = Counters(["instructions"], all_threads=False)
     for _ in range(3):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What control groups leave a process of the processor, in files as the system writes them."""
+"""CPU quotas of control groups, read from files in the kernel's format."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def quota(folder: Path, own: str, files: Mapping[str, str]) -> float | None:
         ("", {"groups/cpu.max": "1 1"}, None),
     ],
 )
-def test_the_least_quota_around_counts(
+def test_the_smallest_enclosing_quota_applies(
     own: str, files: Mapping[str, str], expected: float | None, tmp_path: Path
 ) -> None:
     assert quota(tmp_path, own, files) == expected
@@ -65,7 +65,7 @@ def test_without_control_groups_there_is_no_quota(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("quota", "cores"), [(None, 6), (0.3, 1), (1.5, 2), (2.0, 2), (64.0, 6)])
-def test_as_many_cores_are_used_as_the_quota_keeps_busy(
+def test_the_number_of_cores_is_limited_by_the_quota(
     quota: float | None, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs with more operators in a row than Python calls functions within functions."""
+"""Chains of more operators than Python's recursion limit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def chain() -> xtc.Graph:
     return gb.graph
 
 
-def test_they_are_written_and_read(chain: xtc.Graph, tmp_path: Path) -> None:
+def test_deep_graphs_are_written_and_read(chain: xtc.Graph, tmp_path: Path) -> None:
     chain.save(tmp_path / "chain.yaml")
     assert xtc.Graph.load(tmp_path / "chain.yaml") == chain
 
 
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
-def test_they_are_compiled(chain: xtc.Graph, codegen: str) -> None:
+def test_deep_graphs_are_compiled(chain: xtc.Graph, codegen: str) -> None:
     with xtc.compile(chain, codegen=codegen, in_memory=True) as module:
         module.check(np.arange(6, dtype=np.float32).reshape(2, 3) - 3)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules that we choose never change a result: random sizes of every family that has a rule.
+"""Default schedules never change a result: random sizes of every operator family with a rule.
 
-10 graphs of each family in every run, 500 in a long one; a quarter of them for caches so small that
-the blocks of large sizes are made for small ones too.
+10 graphs of each family in every run, 500 in a long one; a quarter of them for small caches, so
+that small sizes are blocked as well.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _product(rng: Random) -> Tensor:
 
 
 def _few_rows(rng: Random) -> Tensor:
-    """A vector, or few rows, times a matrix; a matrix times a vector."""
+    """A vector, or few rows, times a matrix; or a matrix times a vector."""
     i, j, k = rng.choice((1, 1, 2, 5)), rng.choice(SIZES), rng.choice(SIZES) * rng.choice((1, 3))
     dtype = rng.choice(FLOATS)
     if rng.random() < 0.5:
@@ -131,7 +131,7 @@ def random_graph(rng: Random, family: str) -> Graph:
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=COUNT, phases=PHASES)
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_results_are_those_of_numpy(family: str, seed: int) -> None:
+def test_results_agree_with_numpy(family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     graphs = [random_graph(rng, family) for _ in range(BATCH)]
     caches = rng.choice(({}, {}, {}, SMALL_CACHES))
@@ -150,7 +150,7 @@ def test_results_are_those_of_numpy(family: str, seed: int) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=COUNT, phases=PHASES)
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_c_computes_the_same(family: str, seed: int) -> None:
+def test_c_agrees_with_numpy(family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     graph = random_graph(rng, family)
     with pytest.MonkeyPatch.context() as patch:

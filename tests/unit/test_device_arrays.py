@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in the memory of every target's device: their values, their type, their life."""
+"""Arrays in the memory of every target's device: values, types, lifetime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["kernels", "kind"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
-def test_arrays_go_there_and_back(kernels: Kernels) -> None:
+def test_arrays_round_trip(kernels: Kernels) -> None:
     device = kernels.device
     for values in (np.arange(6).reshape(2, 3), np.float16(2.5), np.zeros((0, 3)), [True, False]):
         with device.array(values) as array:
@@ -37,7 +37,7 @@ def test_arrays_go_there_and_back(kernels: Kernels) -> None:
 
 
 class Foreign:
-    """An array of another library, which speaks DLPack and nothing else."""
+    """An array of another library, which supports only DLPack."""
 
     def __init__(self, array: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
         self.array = array
@@ -49,7 +49,7 @@ class Foreign:
         return (1, 0)
 
 
-def test_arrays_of_other_libraries_are_taken(kernels: Kernels) -> None:
+def test_arrays_of_other_libraries_are_accepted(kernels: Kernels) -> None:
     values = np.arange(3, dtype=np.float32)
     assert kernels.device.array(Foreign(values)).numpy().tolist() == [0, 1, 2]
     with pytest.raises(UserError, match="unknown element type"):
@@ -58,7 +58,7 @@ def test_arrays_of_other_libraries_are_taken(kernels: Kernels) -> None:
         kernels.device.array([[1, 2], [3]])
 
 
-def test_an_array_is_written_by_one_of_its_kind(kernels: Kernels) -> None:
+def test_an_array_is_written_from_one_of_equal_type(kernels: Kernels) -> None:
     with kernels.device.zeros((2, 2), "float32") as array:
         array.write(np.eye(2, dtype=np.float32))
         assert np.array_equal(array.numpy(), np.eye(2))
@@ -67,7 +67,7 @@ def test_an_array_is_written_by_one_of_its_kind(kernels: Kernels) -> None:
                 array.write(wrong)
 
 
-def test_freed_arrays_are_gone(kernels: Kernels) -> None:
+def test_freed_arrays_are_refused(kernels: Kernels) -> None:
     used, _ = kernels.device.memory_info()
     array = kernels.device.zeros(4, "float32")
     array.free()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of every target's device: functions and data are found by name, loading and unloading."""
+"""Images of every target's device: lookup of functions and data, loading and unloading."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 def read(kernels: Kernels) -> list[int]:
-    """The image's data, as its own code sees it."""
+    """The image's data, read by its own code."""
     out = kernels.device.zeros(4, "int64")
     kernels.device.launch(kernels.read_table, [out])
     return [int(word) for word in out.numpy()]
@@ -52,7 +52,7 @@ def test_copies_stay_inside_data(kernels: Kernels) -> None:
             kernels.device.memory_copy_to(table.address + offset, np.zeros(nbytes, np.uint8).data)
 
 
-def test_a_function_is_no_data_and_data_no_function(kernels: Kernels) -> None:
+def test_functions_and_data_are_distinguished(kernels: Kernels) -> None:
     if kernels.kind.name == "nvgpu:stand-in":
         wrong = ["other"]  # whose driver looks names up by dlsym
     else:
@@ -64,7 +64,7 @@ def test_a_function_is_no_data_and_data_no_function(kernels: Kernels) -> None:
             kernels.device.get_module_data(kernels.module, name)
 
 
-def test_modules_have_data_of_their_own(kernels: Kernels) -> None:
+def test_modules_have_separate_data(kernels: Kernels) -> None:
     device = kernels.device
     other = Kernels(device, kernels.kind)
     tables = [device.get_module_data(library.module, "table") for library in (kernels, other)]
@@ -74,7 +74,7 @@ def test_modules_have_data_of_their_own(kernels: Kernels) -> None:
         assert read(other) == [1, 2, 3, 4]
 
 
-def test_unloaded_data_is_gone(kernels: Kernels) -> None:
+def test_unloaded_data_is_refused(kernels: Kernels) -> None:
     device = kernels.device
     table = device.get_module_data(kernels.module, "table")
     device.unload_module(kernels.module)
@@ -85,7 +85,7 @@ def test_unloaded_data_is_gone(kernels: Kernels) -> None:
 
 
 @pytest.mark.parametrize("kind", LIBRARIES, indirect=True, ids=str)
-def test_what_is_no_code_is_refused(kind: Kind) -> None:
+def test_an_invalid_image_is_refused(kind: Kind) -> None:
     with kind.opened() as kernels:
         for code in (b"no code", b"\x7fELF" + bytes(100)):
             with pytest.raises(ArtifactError):

@@ -35,7 +35,7 @@ def test_a_queue_launches_with_types(kernels: Kernels) -> None:
     assert out.numpy().tolist() == [1, 2, 3, 4]
 
 
-def test_what_is_no_argument_is_refused(kernels: Kernels) -> None:
+def test_invalid_arguments_are_refused(kernels: Kernels) -> None:
     for value in ("4", None, [1], np.float16(1), np.zeros(2)):
         with pytest.raises(UserError, match="is neither a number nor an array of the device"):
             kernels.device.launch(kernels.step, [value, 1])
@@ -43,7 +43,7 @@ def test_what_is_no_argument_is_refused(kernels: Kernels) -> None:
         kernels.device.launch(kernels.step, [1 << 64, 1])
 
 
-def test_a_launch_gives_the_grid(kernels: Kernels) -> None:
+def test_a_launch_sets_the_grid(kernels: Kernels) -> None:
     out = kernels.device.zeros(8, "int32")
     if not kernels.kind.has_grid:
         with pytest.raises(LaunchError, match="this device does not support grids"):
@@ -57,7 +57,7 @@ def test_a_launch_gives_the_grid(kernels: Kernels) -> None:
         assert [word for word in out.numpy().tolist() if word] == list(expected)
 
 
-def test_a_launch_gives_clusters(kernels: Kernels) -> None:
+def test_a_launch_sets_clusters(kernels: Kernels) -> None:
     out = kernels.device.zeros(8, "int32")
     if not kernels.kind.has_clusters:
         with pytest.raises(LaunchError, match="this device does not support clusters"):
@@ -70,7 +70,7 @@ def test_a_launch_gives_clusters(kernels: Kernels) -> None:
         kernels.device.launch(kernels.blocks, [out], cluster=[2, 0])
 
 
-def test_what_is_no_grid_is_refused(kernels: Kernels) -> None:
+def test_an_invalid_grid_is_refused(kernels: Kernels) -> None:
     for grid in ([0], [1, 2, 3, 4], [-1], [1 << 32]):
         with pytest.raises(UserError, match="is not a grid"):
             kernels.device.launch(kernels.empty, [], grid=grid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a device of any target or its host ends, it is noticed, and nothing stays behind."""
+"""The end of a device, or of its host, is detected, and leaks nothing."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def simulator(device: DriverDevice) -> psutil.Process:
 
 
 def kill(process: psutil.Process) -> None:
-    """End a process at once, without asking the system for its end, which is its device's to do."""
+    """Kill a process without waiting for it, which is the device's task."""
     process.send_signal(signal.SIGKILL)
-    tasks = Path(f"/proc/{process.pid}/task")  # it ends with the last of its threads
+    tasks = Path(f"/proc/{process.pid}/task")  # the process exists until its last thread has ended
     while process.status() != psutil.STATUS_ZOMBIE or len(list(tasks.iterdir())) > 1:
         time.sleep(0.001)
 
 
 @ALL
-def test_it_opens_at_its_first_use_and_closes_for_good(kind: Kind) -> None:
+def test_a_device_opens_at_first_use_and_stays_closed(kind: Kind) -> None:
     before, process = children(), int(kind.has_process)
     device = kind.make()
     name = device.target_name
@@ -73,7 +73,7 @@ def test_it_opens_at_its_first_use_and_closes_for_good(kind: Kind) -> None:
 
 
 @ALL
-def test_it_says_what_it_is(kind: Kind, device: DriverDevice) -> None:
+def test_a_device_has_name_target_and_number(kind: Kind, device: DriverDevice) -> None:
     assert isinstance(device, AcceleratorDevice)
     assert device.target_name == kind.name.partition(":")[0]
     assert (device.device_name, device.device_id) == (f"{device.target_name}0", 0)
@@ -82,7 +82,7 @@ def test_it_says_what_it_is(kind: Kind, device: DriverDevice) -> None:
 
 
 @ALL
-def test_devices_are_numbered_from_the_lowest_that_is_free(kind: Kind) -> None:
+def test_devices_get_the_lowest_free_number(kind: Kind) -> None:
     with kind.make() as first, kind.make() as second:
         name = first.target_name
         assert [first.device_name, second.device_name] == [f"{name}0", f"{name}1"]
@@ -95,7 +95,7 @@ def test_devices_are_numbered_from_the_lowest_that_is_free(kind: Kind) -> None:
 
 
 @ALL
-def test_a_forgotten_device_ends_with_its_number(kind: Kind) -> None:
+def test_a_collected_device_is_closed_and_releases_its_number(kind: Kind) -> None:
     before = children()
     device = kind.make()
     device.init_device()
@@ -107,7 +107,7 @@ def test_a_forgotten_device_ends_with_its_number(kind: Kind) -> None:
 
 
 @ALL
-def test_opening_twice_keeps_what_is_there_and_opening_again_does_not(
+def test_opening_twice_keeps_memory_and_reopening_clears_it(
     device: DriverDevice,
 ) -> None:
     address = device.memory_allocate(8)
@@ -141,7 +141,7 @@ def test_code_is_found_by_name_until_it_is_unloaded(kernels: Kernels) -> None:
 
 
 @ASYNCHRONOUS
-def test_a_simulator_that_is_killed_is_a_lost_device(device: DriverDevice) -> None:
+def test_a_killed_simulator_raises_device_lost(device: DriverDevice) -> None:
     array = device.zeros(4, "int64")
     queue = device.queue()
     kill(simulator(device))
@@ -161,7 +161,7 @@ def test_a_simulator_that_is_killed_is_a_lost_device(device: DriverDevice) -> No
 
 
 @ASYNCHRONOUS
-def test_a_simulator_that_is_killed_in_a_kernel_is_a_lost_device(kernels: Kernels) -> None:
+def test_a_simulator_killed_in_a_kernel_raises_device_lost(kernels: Kernels) -> None:
     device = kernels.device
     queue = device.queue()
     Gate(kernels).start(queue)
@@ -175,7 +175,7 @@ def test_a_simulator_that_is_killed_in_a_kernel_is_a_lost_device(kernels: Kernel
 
 
 @PROCESSES
-def test_an_interrupt_of_the_terminal_does_not_reach_the_simulator(device: DriverDevice) -> None:
+def test_ctrl_c_does_not_reach_the_simulator(device: DriverDevice) -> None:
     assert os.getpgid(simulator(device).pid) != os.getpgid(0)
 
 
@@ -197,7 +197,7 @@ def test_a_child_process_cannot_use_or_end_its_parents_device(device: DriverDevi
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process; one that only waits for its new parent has ended."""
+    """Whether the process runs; a zombie that waits for its new parent does not."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -219,7 +219,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @ASYNCHRONOUS
-def test_a_host_that_is_killed_leaves_no_process(kind: Kind) -> None:
+def test_a_killed_host_leaves_no_process(kind: Kind) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # noqa: TID251
     host = subprocess.run(
         [sys.executable, "-c", KILLED_HOST, kind.name],
@@ -236,7 +236,7 @@ def test_a_host_that_is_killed_leaves_no_process(kind: Kind) -> None:
 
 
 def resources() -> dict[str, int]:
-    """What this process holds that could leak; its shared memory has no name in any folder."""
+    """Resources of this process that could leak; its shared memory has no name in any folder."""
     process = psutil.Process()
     own_folders = Path(tempfile.gettempdir()).glob(f"xtc-*/{process.pid}-*/*")
     return {
@@ -272,8 +272,10 @@ def leave_by(kernels: Kernels, way: str) -> None:
 
 @ASYNCHRONOUS
 @pytest.mark.parametrize("way", ["closed", "forgotten", "fault", "killed", "running", "error"])
-def test_nothing_is_left_of_a_device(kind: Kind, way: str) -> None:
-    with kind.opened() as kernels:  # what stays of the first one in a process, such as its driver
+def test_a_device_leaks_nothing(kind: Kind, way: str) -> None:
+    with (
+        kind.opened() as kernels
+    ):  # resources that the first device of a process keeps, such as its driver
         kernels.device.queue().callback(lambda: None)
     del kernels
     gc.collect()
@@ -284,7 +286,7 @@ def test_nothing_is_left_of_a_device(kind: Kind, way: str) -> None:
     assert resources() == before
 
 
-def test_nothing_is_left_of_what_a_device_did(kernels: Kernels) -> None:
+def test_use_of_a_device_leaks_nothing(kernels: Kernels) -> None:
     device = kernels.device
     device.queue().callback(lambda: None)
     process = simulator(device) if kernels.kind.has_process else psutil.Process()
@@ -305,7 +307,7 @@ def test_nothing_is_left_of_what_a_device_did(kernels: Kernels) -> None:
     for _ in range(20):
         last = work()
     assert last[0] == descriptors
-    assert last[1] < mappings + 10  # the allocator of a process has some of its own
+    assert last[1] < mappings + 10  # the process's allocator keeps some memory
     assert device.memory_info()[0] == used
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated machine says what an image is: here a text, no shared library."""
+"""A simulated machine defines its image format: here text, not a shared library."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def device() -> Iterator[CountingDevice]:
         yield opened
 
 
-def test_an_image_is_what_its_machine_loads(device: CountingDevice) -> None:
+def test_the_machine_loads_its_own_format(device: CountingDevice) -> None:
     module = device.load_module(b"add 5")
     add = device.get_module_function(module, "add")
     total = device.array(np.array([37], np.int64))
@@ -73,7 +73,7 @@ def test_an_image_is_what_its_machine_loads(device: CountingDevice) -> None:
         device.get_module_function(module, "subtract")
 
 
-def test_data_is_where_the_machine_has_it(device: CountingDevice) -> None:
+def test_data_has_the_machines_addresses(device: CountingDevice) -> None:
     module = device.load_module(b"add 5")
     number = device.get_module_data(module, "number")
     assert (number.address, number.nbytes) == (16, 8)
@@ -84,8 +84,8 @@ def test_data_is_where_the_machine_has_it(device: CountingDevice) -> None:
     assert total.numpy().tolist() == [-9]
 
 
-def test_what_the_machine_does_not_load_is_refused(device: CountingDevice) -> None:
-    with pytest.raises(ArtifactError, match="'add' is no name with a number"):
+def test_images_that_the_machine_refuses_are_errors(device: CountingDevice) -> None:
+    with pytest.raises(ArtifactError, match="'add' is not a name with a number"):
         device.load_module(b"add")
     module = device.load_module(b"add 1")
     device.unload_module(module)

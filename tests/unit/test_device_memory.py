@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of every target's device: what is allocated, copied, counted and refused."""
+"""Memory of every target's device: allocation, copies, counts, errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def device(kind: Kind) -> Iterator[DriverDevice]:
         yield opened
 
 
-def test_memory_holds_what_is_copied_there(device: DriverDevice) -> None:
+def test_copies_round_trip(device: DriverDevice) -> None:
     data = np.random.default_rng(1).integers(0, 256, 100_001, np.uint8)
     address = device.memory_allocate(data.nbytes)
     back = np.zeros_like(data)
@@ -51,9 +51,7 @@ def test_fresh_memory_is_poisoned(kind: Kind, device: DriverDevice) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
-def test_fresh_memory_of_simulators_holds_no_numbers(
-    kind: Kind, device: DriverDevice, dtype: type
-) -> None:
+def test_fresh_memory_of_simulators_is_nan(kind: Kind, device: DriverDevice, dtype: type) -> None:
     if not kind.shares_memory:
         return
     with device.array(np.zeros(1000, dtype)) as used:
@@ -73,9 +71,9 @@ def test_memory_is_aligned_and_counted(device: DriverDevice) -> None:
     assert device.memory_info() == (used, size)
 
 
-def test_memory_runs_out_and_comes_back(kind: Kind, device: DriverDevice) -> None:
+def test_memory_is_exhausted_and_released(kind: Kind, device: DriverDevice) -> None:
     if kind.name == "nvgpu:stand-in":
-        return  # whose driver tells the size of a GPU, and has none
+        return  # whose driver reports the size of a GPU without enforcing it
     size = device.memory_info()[1]
     whole = device.memory_allocate(size)
     what = f"{device.device_name}: cannot allocate 1 bytes"
@@ -138,7 +136,7 @@ def test_host_memory_has_to_be_dense_and_writable(device: DriverDevice) -> None:
         device.memory_copy_to(array.address, memoryview(b""))
 
 
-def test_two_devices_have_memories_of_their_own(kind: Kind, device: DriverDevice) -> None:
+def test_two_devices_have_separate_memories(kind: Kind, device: DriverDevice) -> None:
     with kind.make() as other:
         a, b = device.array(np.arange(4)), other.array(np.arange(4) * 10)
         assert (a.numpy().tolist(), b.numpy().tolist()) == ([0, 1, 2, 3], [0, 10, 20, 30])

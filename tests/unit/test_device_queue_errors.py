@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues of every target's device when commands fail, and when queues or devices are closed."""
+"""Queues of every target's device: failing commands, closed queues and devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xtc.core.errors import (
 )
 from xtc.runtime import DriverQueue
 
-PATIENCE = 60  # seconds until a test that hangs fails
+PATIENCE = 60  # seconds after which a hanging test fails
 
 __all__ = ["kernels", "kind"]
 
@@ -44,7 +44,7 @@ Wrong = Callable[[DriverQueue, Kernels, int], object]
         (lambda q, k, a: q.fill_zero(a, 100), "fill", DeviceMemoryError),
     ],
 )
-def test_an_error_surfaces_at_the_wait_and_names_its_command(
+def test_an_error_is_raised_by_the_wait_and_names_its_command(
     kernels: Kernels, wrong: Wrong, name: str, error: type[Exception]
 ) -> None:
     address, seen = kernels.device.memory_allocate(8), list[int]()
@@ -64,7 +64,7 @@ def test_an_error_surfaces_at_the_wait_and_names_its_command(
 
 
 @ASYNCHRONOUS
-def test_a_kernel_that_faults_is_named_and_ends_the_device(kernels: Kernels) -> None:
+def test_a_faulting_kernel_is_named_and_ends_the_device(kernels: Kernels) -> None:
     device, queue = kernels.device, kernels.device.queue()
     queue.launch(kernels.fault, [])
     said = rf"{device.device_name}: command 0 of the queue, launch: kernel 'fault'.* at 0x8"
@@ -78,7 +78,7 @@ def test_a_kernel_that_faults_is_named_and_ends_the_device(kernels: Kernels) -> 
 
 
 @ASYNCHRONOUS
-def test_a_kernel_that_does_not_end_is_stopped(kind: Kind) -> None:
+def test_an_endless_kernel_is_stopped(kind: Kind) -> None:
     assert kind.impatient is not None
     with kind.impatient() as device:
         queue = device.queue()
@@ -87,7 +87,7 @@ def test_a_kernel_that_does_not_end_is_stopped(kind: Kind) -> None:
             queue.wait()
 
 
-def test_what_cannot_be_a_command_is_refused_at_once(kernels: Kernels) -> None:
+def test_invalid_commands_are_refused_at_once(kernels: Kernels) -> None:
     queue = kernels.device.queue()
     with pytest.raises(LaunchError, match="not a device function"):
         queue.launch("step", [])
@@ -98,7 +98,7 @@ def test_what_cannot_be_a_command_is_refused_at_once(kernels: Kernels) -> None:
     queue.wait()
 
 
-def test_queues_fail_by_themselves(kernels: Kernels) -> None:
+def test_queues_fail_independently(kernels: Kernels) -> None:
     first, second = kernels.device.queue(), kernels.device.queue()
     first.fill_zero(0, 1)
     seen: list[int] = []
@@ -111,7 +111,7 @@ def test_queues_fail_by_themselves(kernels: Kernels) -> None:
     third.wait(third.callback(lambda: seen.append(3)))
 
 
-def test_a_callback_that_fails_stops_the_queue(kernels: Kernels) -> None:
+def test_a_failing_callback_stops_the_queue(kernels: Kernels) -> None:
     queue = kernels.device.queue()
     seen: list[int] = []
     queue.callback(fail)
@@ -122,7 +122,7 @@ def test_a_callback_that_fails_stops_the_queue(kernels: Kernels) -> None:
     assert not seen
 
 
-def test_a_failure_reaches_the_queue_that_waits_for_it(kernels: Kernels) -> None:
+def test_a_failure_propagates_to_waiting_queues(kernels: Kernels) -> None:
     with kernels.kind.opened() as other:
         first, second, third = kernels.device.queue(), kernels.device.queue(), other.device.queue()
         failing = first.fill_zero(0, 1)
@@ -139,7 +139,7 @@ def test_a_failure_reaches_the_queue_that_waits_for_it(kernels: Kernels) -> None
 
 
 @ASYNCHRONOUS
-def test_a_closed_queue_takes_no_commands_and_drops_those_it_has(kernels: Kernels) -> None:
+def test_a_closed_queue_refuses_commands_and_drops_pending_ones(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     seen: list[int] = []
     gate.start(other)
@@ -156,7 +156,7 @@ def test_a_closed_queue_takes_no_commands_and_drops_those_it_has(kernels: Kernel
 
 
 @ASYNCHRONOUS
-def test_a_thread_that_waits_for_a_queue_learns_that_it_was_closed(kernels: Kernels) -> None:
+def test_closing_a_queue_wakes_waiting_threads(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     gate.start(other)
     event = queue.callback(lambda: None)
@@ -190,7 +190,7 @@ def test_closing_the_device_closes_its_queues_and_ends_its_kernels(kernels: Kern
 
 
 @ASYNCHRONOUS
-def test_a_forgotten_queue_is_closed(kernels: Kernels) -> None:
+def test_a_collected_queue_is_closed(kernels: Kernels) -> None:
     gate, other = Gate(kernels), kernels.device.queue()
     seen: list[int] = []
     gate.start(other)

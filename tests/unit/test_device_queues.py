@@ -17,14 +17,14 @@ from xtc.core.errors import (
 )
 from xtc.runtime import DriverQueue
 
-PATIENCE = 60  # seconds until a test that hangs fails
+PATIENCE = 60  # seconds after which a hanging test fails
 
 __all__ = ["kernels", "kind"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
-def test_commands_run_in_the_order_they_were_given(kernels: Kernels) -> None:
+def test_commands_run_in_order(kernels: Kernels) -> None:
     array = kernels.device.zeros(2, "int64")
     there, back = np.array([3, 4]), np.zeros(2, np.int64)
     seen: list[list[int]] = []
@@ -44,7 +44,7 @@ def test_commands_run_in_the_order_they_were_given(kernels: Kernels) -> None:
     assert back.tolist() == [0, 7]
 
 
-def test_more_kernels_than_the_device_takes_at_once_stay_in_order(kernels: Kernels) -> None:
+def test_more_kernels_than_the_device_queues_run_in_order(kernels: Kernels) -> None:
     array = kernels.device.zeros(1, "int64")
     queue = kernels.device.queue()
     expected = 0
@@ -67,7 +67,7 @@ def test_a_launch_returns_before_the_kernel_ends(kernels: Kernels) -> None:
 
 
 @ASYNCHRONOUS
-def test_parallel_commands_of_a_queue_run_beside_its_kernel(kernels: Kernels) -> None:
+def test_parallel_commands_of_a_queue_overlap_with_its_kernel(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     seen: list[bool] = []
     kernel = gate.start(queue)
@@ -92,7 +92,7 @@ def test_parallel_commands_overtake_only_other_queues(kernels: Kernels) -> None:
     assert (word[0], seen) == (1, ["beside", "late"])
 
 
-def test_callbacks_come_though_nobody_waits(kernels: Kernels) -> None:
+def test_callbacks_run_without_a_wait(kernels: Kernels) -> None:
     array, queue = kernels.device.zeros(1, "int64"), kernels.device.queue()
     called = threading.Event()
     queue.launch(kernels.step, [array, 1])
@@ -102,7 +102,7 @@ def test_callbacks_come_though_nobody_waits(kernels: Kernels) -> None:
 
 
 @ASYNCHRONOUS
-def test_waiting_for_an_event_runs_what_came_before_it(kernels: Kernels) -> None:
+def test_waiting_for_an_event_completes_earlier_commands(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     seen: list[int] = []
     first = queue.callback(lambda: seen.append(1))
@@ -155,7 +155,7 @@ def test_one_device_can_wait_for_another(kernels: Kernels) -> None:
         assert seen == [True]
 
 
-def test_a_point_that_was_passed_needs_no_waiting(kernels: Kernels) -> None:
+def test_waiting_for_a_completed_event_returns(kernels: Kernels) -> None:
     with kernels.kind.opened() as other:
         others = other.device.queue()
         event = others.callback(lambda: None)
@@ -175,7 +175,7 @@ def test_only_events_of_devices_can_be_waited_for(kernels: Kernels) -> None:
             queue.after(wrong)
 
 
-def test_a_callback_may_copy_and_give_commands(kernels: Kernels) -> None:
+def test_a_callback_may_copy_and_submit_commands(kernels: Kernels) -> None:
     array, queue = kernels.device.array(np.array([41])), kernels.device.queue()
     seen: list[int] = []
 
@@ -191,7 +191,7 @@ def test_a_callback_may_copy_and_give_commands(kernels: Kernels) -> None:
     assert (value[0], array.numpy()[0], seen) == (41, 42, [1, 2])
 
 
-def test_a_callback_may_run_code(kernels: Kernels) -> None:
+def test_a_callback_may_launch_kernels(kernels: Kernels) -> None:
     array, queue = kernels.device.array(np.array([41])), kernels.device.queue()
     queue.callback(lambda: kernels.device.launch(kernels.step, [array, 1]))
     queue.wait()
@@ -206,7 +206,7 @@ def test_a_callback_may_run_code(kernels: Kernels) -> None:
         lambda kernels, queue: kernels.device.close(),
     ],
 )
-def test_a_callback_cannot_wait_for_what_comes_after_it(
+def test_a_callback_cannot_wait_for_later_commands(
     kernels: Kernels, wrong: Callable[[Kernels, DriverQueue], None]
 ) -> None:
     queue = kernels.device.queue()
@@ -216,7 +216,7 @@ def test_a_callback_cannot_wait_for_what_comes_after_it(
 
 
 @ASYNCHRONOUS
-def test_a_parallel_callback_cannot_run_code(kernels: Kernels) -> None:
+def test_a_parallel_callback_cannot_launch_kernels(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     empty = kernels.empty
     gate.start(queue)
@@ -227,7 +227,7 @@ def test_a_parallel_callback_cannot_run_code(kernels: Kernels) -> None:
 
 
 @ASYNCHRONOUS
-def test_a_wait_for_what_runs_beside_a_kernel_does_not_wait_for_it(kind: Kind) -> None:
+def test_waiting_for_a_parallel_command_does_not_wait_for_the_kernel(kind: Kind) -> None:
     started, released = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -246,7 +246,7 @@ def test_a_wait_for_what_runs_beside_a_kernel_does_not_wait_for_it(kind: Kind) -
 
 
 @ASYNCHRONOUS
-def test_memory_of_a_copy_is_kept_until_it_is_done(kernels: Kernels) -> None:
+def test_memory_of_a_copy_is_kept_until_completion(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     array = kernels.device.zeros(1000, "int64")
     data = np.arange(1000)
@@ -261,7 +261,7 @@ def test_memory_of_a_copy_is_kept_until_it_is_done(kernels: Kernels) -> None:
     assert alive() is None
 
 
-def test_memory_of_a_finished_copy_is_let_go(kernels: Kernels) -> None:
+def test_memory_of_a_completed_copy_is_released(kernels: Kernels) -> None:
     queue = kernels.device.queue()
     array, data = kernels.device.zeros(1000, "int64"), np.arange(1000)
     alive = weakref.ref(data)
@@ -273,7 +273,7 @@ def test_memory_of_a_finished_copy_is_let_go(kernels: Kernels) -> None:
     assert array.numpy()[999] == 999
 
 
-def test_many_threads_give_commands(kernels: Kernels) -> None:
+def test_many_threads_submit_commands(kernels: Kernels) -> None:
     device = kernels.device
     results: list[bool] = []
 

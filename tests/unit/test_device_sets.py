@@ -52,7 +52,7 @@ def asynchronous() -> Iterator[Kernels]:
         yield Kernels(device, MPPA)
 
 
-def test_memories_are_those_of_the_members(kernels: Kernels) -> None:
+def test_a_set_has_its_members_memories(kernels: Kernels) -> None:
     device = kernels.device
     assert device.memory_count == MEMORIES
     assert device.memory_info() == (0, MEMORIES << 20)
@@ -64,7 +64,7 @@ def test_memories_are_those_of_the_members(kernels: Kernels) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 9])
-def test_shards_hold_rows_one_memory_after_another(kernels: Kernels, rows: int) -> None:
+def test_consecutive_rows_are_in_consecutive_memories(kernels: Kernels, rows: int) -> None:
     values = np.arange(rows * 5, dtype=np.int32).reshape(rows, 5)
     array = kernels.device.array(values, shards=MEMORIES)
     assert array.shards == MEMORIES
@@ -87,13 +87,13 @@ def test_each_member_computes_on_its_shard(kernels: Kernels) -> None:
     assert same.numpy().tolist() == [16]
 
 
-def test_fewer_shards_than_memories_leave_padding(kernels: Kernels) -> None:
+def test_fewer_shards_than_memories_are_padded(kernels: Kernels) -> None:
     array = kernels.device.array(np.array([10, 20]), shards=2)
     kernels.device.launch(kernels.step, [array, 2])
     assert array.numpy().tolist() == [21, 41]
 
 
-def test_copies_are_counted_where_they_go(kernels: Kernels) -> None:
+def test_copies_are_counted_per_member(kernels: Kernels) -> None:
     def copied(shards: int) -> float:
         counters = kernels.device.counters
         name = next(
@@ -107,7 +107,7 @@ def test_copies_are_counted_where_they_go(kernels: Kernels) -> None:
     assert copied(0) == MEMORIES * 300
 
 
-def test_what_shards_cannot_be(kernels: Kernels) -> None:
+def test_invalid_numbers_of_shards_are_refused(kernels: Kernels) -> None:
     device = kernels.device
     with pytest.raises(UserError, match="do not fit 3 memories"):
         device.empty(8, "int8", shards=4)
@@ -123,7 +123,7 @@ def test_what_shards_cannot_be(kernels: Kernels) -> None:
         device.launch(kernels.step, [inside, 1])
 
 
-def test_shards_alike_are_copied_within_the_device(kernels: Kernels) -> None:
+def test_equally_sharded_arrays_are_copied_within_the_device(kernels: Kernels) -> None:
     device, values = kernels.device, np.arange(9)
     a, b = device.array(values, shards=3), device.zeros(9, "int64", shards=3)
     other = device.zeros(9, "int64")
@@ -151,7 +151,7 @@ def test_commands_of_a_queue_are_in_order_and_a_callback_joins(kernels: Kernels)
 
 def test_one_member_copies_while_another_computes(asynchronous: Kernels) -> None:
     device = asynchronous.device
-    # The kernel ends at once where the memory's word is not 0: on all members but the first.
+    # The kernel ends at once if the memory's word is not 0: on all members except the first.
     words = device.array(np.array([0, 1, 1], np.int32), shards=3)
     values = device.array(np.array([7, 8, 9]), shards=3)
     queue = device.queue()
@@ -202,7 +202,7 @@ def test_data_of_an_image_is_in_every_member(kernels: Kernels) -> None:
     assert out.numpy().tolist() == [[4, 3, 2, 1]] * 3
 
 
-def test_a_member_that_fails_is_named(asynchronous: Kernels) -> None:
+def test_a_failing_member_is_named(asynchronous: Kernels) -> None:
     device = asynchronous.device
     words = device.array(np.array([1, 1, 0], np.int32), shards=3)
     queue = device.queue()
@@ -216,7 +216,7 @@ def test_a_member_that_fails_is_named(asynchronous: Kernels) -> None:
         queue.wait()
 
 
-def test_a_command_that_cannot_be_given_stops_the_queue(kernels: Kernels) -> None:
+def test_a_refused_command_stops_the_queue(kernels: Kernels) -> None:
     queue, seen = kernels.device.queue(), []
     queue.callback(lambda: seen.append(1))
     with pytest.raises(DeviceMemoryError, match="8 bytes at 0x10 are not inside an allocation"):
@@ -228,7 +228,7 @@ def test_a_command_that_cannot_be_given_stops_the_queue(kernels: Kernels) -> Non
     assert (seen, event.done) == ([1], False)
 
 
-def test_nothing_is_left_of_a_set() -> None:
+def test_a_set_leaks_nothing() -> None:
     process = psutil.Process()
     with SetOfMppas(MppaOptions(ddr_bytes=1 << 20)) as device:
         Kernels(device, MPPA)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The digits demo's own logic: batches, comparison, report, command line; no code is compiled."""
+"""The logic of the digits demo: batches, comparison, report, command line; nothing is compiled."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def test_padding_is_zero() -> None:
     assert last.sum() == 64
 
 
-def test_outcome_counts() -> None:
+def test_an_outcome_counts_correct_digits() -> None:
     result = outcome([1, 2, 3, 9], [1, 2, 8, 9])
     assert (result.correct, result.reference_correct) == (3, 2)
     assert (result.accuracy, result.agreement, result.max_difference) == (0.75, 0.75, 1.0)
 
 
-def test_a_different_accuracy_is_a_mistake_and_the_same_is_none() -> None:
+def test_only_a_different_accuracy_is_a_mistake() -> None:
     assert report.mistakes([outcome([1, 2, 3, 4], [1, 2, 3, 4])]) == []
     (line,) = report.mistakes([outcome([1, 2, 0, 0], [1, 2, 3, 4])])
     assert line == "mlp on host reads 2 of 4 digits, NumPy reads 4"
 
 
-def test_results_that_are_no_numbers_are_seen() -> None:
+def test_nan_results_are_reported() -> None:
     broken = outcome([1, 2, 3, 4], [1, 2, 3, 4], probabilities=np.full((4, 10), np.nan))
     assert report.mistakes([broken])
     assert np.isnan(broken.max_difference)
@@ -91,14 +91,14 @@ def test_duration(seconds: float, text: str) -> None:
     assert report.duration(seconds) == text
 
 
-def test_row_shows_bytes_only_where_something_is_copied() -> None:
+def test_a_row_shows_bytes_only_if_data_is_copied() -> None:
     assert report.row(outcome([1, 2, 3, 9], [1, 2, 3, 9])) == (
         "mlp", "host", "75.00%", "100.00%", "0.0e+00", "12.3 µs", "250 ms", "-"
     )  # fmt: skip
     assert report.row(outcome([1] * 4, [1] * 4, bytes_per_batch=14800))[-1] == "14,800"
 
 
-def test_a_time_that_says_nothing_of_the_machine_is_not_shown() -> None:
+def test_meaningless_times_are_not_shown() -> None:
     assert report.batch_time(outcome([1], [1], batch_seconds=None)) == "-"
     modelled = outcome([1], [1], batch_seconds=None, modelled_batch_seconds=1e-3)
     assert report.batch_time(modelled) == "1 ms*"
@@ -125,14 +125,14 @@ class FakeDevice:
 
 
 class FakeGraph:
-    """Reads in every image the digit of which its first pixel is a sixteenth."""
+    """Reads in every image the digit that is 16 times its first pixel."""
 
     def evaluate(self, images: Any) -> Any:
         return probabilities_of((images[:, 0] * 16).astype(int).tolist())
 
 
 class FakeModule:
-    """What compilation gives: as the graph says, plus `shift`."""
+    """A compiled module: the graph's result plus `shift`."""
 
     def __init__(self, graph: FakeGraph, device: FakeDevice | None, shift: int = 0) -> None:
         self.graph, self.device, self.shift = graph, device, shift
@@ -150,7 +150,7 @@ class FakeModule:
 
 
 class FakeDemo:
-    """One model, a host and a device, and the digits 0..6; `shift` breaks the compiled code."""
+    """One model, a host and a device, and the digits 0 to 6; `shift` breaks the compiled code."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.devices: list[FakeDevice] = []
@@ -203,7 +203,7 @@ def test_demo_prints_every_row_and_closes_devices(
     assert [device.closed for device in fake.devices] == [True]
 
 
-def test_rows_that_cannot_run_here_are_left_out_and_named(
+def test_rows_that_cannot_run_are_skipped_and_named(
     fake: FakeDemo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "left_out", lambda: {"fake-device": "it was sold"})
@@ -248,7 +248,7 @@ def test_unknown_names_are_clear_errors(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("batch", ["0", "-1", "many"])
-def test_unusable_batch_sizes_are_refused(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_batch_sizes_are_refused(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         demo.main(["--batch", batch])
     assert "--batch" in capsys.readouterr().err

@@ -91,7 +91,7 @@ def test_split_is_stratified_disjoint_and_complete() -> None:
 
 
 @pytest.mark.slow
-def test_split_never_moves() -> None:
+def test_the_split_is_fixed() -> None:
     _, test = data.split_indices(data.load_digits().labels)
     assert test[:6].tolist() == [662, 431, 1150, 1718, 1740, 692]
 
@@ -107,7 +107,7 @@ def test_stored_weights_reach_the_stated_accuracy(model: str, test_split: data.D
 
 
 @pytest.mark.parametrize("model", LOGITS)
-def test_training_computes_what_the_definition_says(model: str, test_split: data.Digits) -> None:
+def test_training_agrees_with_the_definition(model: str, test_split: data.Digits) -> None:
     layers = train.RECIPES[model].build(np.random.default_rng(5))
     images = test_split.images[:6]
     expected = LOGITS[model](images, train.weights_of(layers))
@@ -141,7 +141,7 @@ def test_pickled_weights_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short", b"no archive"])
-def test_damaged_weights_are_a_clear_error(content: bytes, tmp_path: Path) -> None:
+def test_damaged_weights_are_reported(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "weights.npz"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"weights\.npz.*cannot be read"):
@@ -155,7 +155,7 @@ def test_missing_weights_say_how_to_train(tmp_path: Path) -> None:
         data.load_weights("rnn")
 
 
-def test_missing_scikit_learn_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_scikit_learn_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     real_import = builtins.__import__
 
     def without_sklearn(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -253,7 +253,7 @@ def test_training_learns_and_is_deterministic() -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_graph_means_what_plain_numpy_computes(name: str, test_split: data.Digits) -> None:
+def test_the_graph_agrees_with_plain_numpy(name: str, test_split: data.Digits) -> None:
     some = test_split.subset(np.arange(40))
     logits = LOGITS[name](some.images, data.load_weights(name))
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -265,7 +265,7 @@ def test_graph_means_what_plain_numpy_computes(name: str, test_split: data.Digit
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("batch", [50, 64])
-def test_compiled_code_reads_the_stated_digits(
+def test_compiled_code_reaches_the_stated_accuracy(
     name: str, batch: int, test_split: data.Digits
 ) -> None:
     outcome = run(MODELS[name], TARGETS["host"], test_split, batch, lambda *_: None)

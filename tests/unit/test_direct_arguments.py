@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that a call uses as they are, and those that the general path converts or refuses."""
+"""Arguments that a call uses directly, and those that the general path converts or refuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def direct_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("direct_only")
-def test_plain_arrays_are_used_as_they_are(module: xtc.Module, arrays: tuple[Array, Array]) -> None:
+def test_plain_arrays_are_used_directly(module: xtc.Module, arrays: tuple[Array, Array]) -> None:
     a, b = arrays
     for total, product in (module(a, b), module(a, b, out=(np.empty_like(a), np.empty_like(a)))):
         np.testing.assert_array_equal(total, a + b)
@@ -53,7 +53,7 @@ def test_plain_arrays_are_used_as_they_are(module: xtc.Module, arrays: tuple[Arr
 
 
 @pytest.mark.usefixtures("direct_only")
-def test_results_are_written_to_the_arrays_given(
+def test_results_are_written_to_the_given_arrays(
     module: xtc.Module, arrays: tuple[Array, Array]
 ) -> None:
     out = [np.empty(SHAPE, np.float32) for _ in range(2)]
@@ -84,7 +84,9 @@ def test_other_arrays_are_converted(
     np.testing.assert_array_equal(total, a + b)
 
 
-def test_names_and_positions_give_the_same(module: xtc.Module, arrays: tuple[Array, Array]) -> None:
+def test_arguments_by_name_and_by_position_are_equivalent(
+    module: xtc.Module, arrays: tuple[Array, Array]
+) -> None:
     a, b = arrays
     np.testing.assert_array_equal(module(b=b, a=a)[0], module(a, b)[0])
 
@@ -100,7 +102,7 @@ def test_names_and_positions_give_the_same(module: xtc.Module, arrays: tuple[Arr
     ],
     ids=["an input", "shape", "too few", "read-only", "twice"],
 )
-def test_results_that_do_not_fit_are_refused(
+def test_invalid_result_arrays_are_refused(
     module: xtc.Module, arrays: tuple[Array, Array], out: Any, message: str
 ) -> None:
     with pytest.raises(UserError, match=message):

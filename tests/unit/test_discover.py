@@ -54,7 +54,7 @@ class {title}(Pass):
 
 @pytest.fixture(autouse=True)
 def _fresh(tmp_path: Path) -> Iterator[None]:
-    """Nothing found in one test is remembered in the next."""
+    """No discovery of an earlier test is cached."""
     for function in CACHED:
         function.cache_clear()
     yield
@@ -91,7 +91,7 @@ def test_every_operator_is_found_by_its_file() -> None:
 
 
 @pytest.mark.parametrize("name", ["elementwise", "contraction"])
-def test_a_file_that_operators_share_is_no_operator(name: str) -> None:
+def test_a_shared_file_is_no_operator(name: str) -> None:
     assert name not in known_operators.operators()
     with pytest.raises(UserError, match=f"there is no operator '{name}'"):
         known_operators.operator(name)
@@ -123,7 +123,7 @@ def test_a_misspelled_target_is_explained() -> None:
 
 
 def install(folder: Path, name: str, value: str, module: str) -> None:
-    """What installing a distribution with a target `name` would leave in `folder`."""
+    """The files that installing a distribution with a target `name` would write to `folder`."""
     info = folder / f"{name}_target-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-target\nVersion: 1.0\n")
@@ -142,7 +142,7 @@ def test_a_target_of_another_package_is_found(
     assert discover.target("kettle") == "a kettle"
 
 
-def test_a_target_of_another_package_brings_commands(
+def test_a_target_of_another_package_provides_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install(tmp_path, "oven", "oven_package", "")
@@ -189,7 +189,7 @@ def test_two_targets_of_one_name_are_refused(
     assert "host_module" not in sys.modules
 
 
-def test_two_other_targets_of_one_name_are_refused(
+def test_two_external_targets_of_one_name_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for maker in ("first", "second"):
@@ -205,7 +205,7 @@ def test_two_other_targets_of_one_name_are_refused(
 
 
 @pytest.mark.slow
-def test_a_pass_is_the_class_named_as_its_file(
+def test_a_pass_is_the_class_named_like_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "passes"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that comes and goes by DLPack: used where it is, and never after it was given back."""
+"""Memory imported and exported by DLPack: used in place, and never after its release."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def times(request: pytest.FixtureRequest) -> range:
 
 
 def churn() -> None:
-    """Take freed memory of the sizes in use, and fill it."""
+    """Allocate freed memory of the sizes in use, and overwrite it."""
     for _ in range(3):
         np.full(SIZE + 16, np.nan, np.float32)
 
 
 class TestInputs:
     @pytest.mark.slow
-    def test_the_owner_may_go_once_the_call_began(
+    def test_the_owner_may_be_released_during_a_call(
         self, twice: xtc.Module, request: pytest.FixtureRequest
     ) -> None:
         for _ in times(request):
@@ -68,7 +68,7 @@ class TestInputs:
     @pytest.mark.parametrize(
         "view", [lambda a: a[::2], lambda a: a[::-1], lambda a: np.broadcast_to(a[:1], a.shape)]
     )
-    def test_strided_memory_is_given_back_once_it_is_copied(
+    def test_strided_memory_is_released_after_the_copy(
         self, twice: xtc.Module, view: Callable[[Array], Array]
     ) -> None:
         strided, ledger = view(np.arange(2 * SIZE, dtype=np.float32)), Ledger()
@@ -77,7 +77,7 @@ class TestInputs:
         assert ledger.outstanding == 0
 
     @pytest.mark.slow
-    def test_a_view_of_it_keeps_it(self) -> None:
+    def test_a_view_keeps_the_memory(self) -> None:
         ledger, argument = Ledger(), Argument("X", "float32", (SIZE,), "input")
         array = read_array(Producer(VALUES, ledger), argument)
         part = array[10:20]
@@ -97,7 +97,7 @@ class TestInputs:
             (VALUES.astype(ml_dtypes.bfloat16), "'X' is float32, not bfloat16"),
         ],
     )
-    def test_what_does_not_fit_is_given_back(
+    def test_refused_tensors_are_released(
         self, twice: xtc.Module, wrong: Array, message: str
     ) -> None:
         ledger = Ledger()
@@ -106,13 +106,13 @@ class TestInputs:
         gc.collect()
         assert ledger.outstanding == 0
 
-    def test_another_device_is_not_asked(self, twice: xtc.Module) -> None:
+    def test_tensors_on_another_device_are_not_exported(self, twice: xtc.Module) -> None:
         ledger = Ledger()
         with pytest.raises(UserError, match="cannot be read as an array"):
             twice(Producer(VALUES, ledger, device=(2, 0)))
         assert ledger.outstanding == 0
 
-    def test_what_is_written_is_not_taken_from_a_library(self, twice: xtc.Module) -> None:
+    def test_outputs_are_not_imported_from_a_library(self, twice: xtc.Module) -> None:
         ledger = Ledger()
         with pytest.raises(UserError, match="out= for 'Y' is Producer, not a NumPy array"):
             twice(VALUES, out=Producer(VALUES, ledger))
@@ -121,7 +121,7 @@ class TestInputs:
 
 class TestOutputs:
     @pytest.mark.slow
-    def test_they_outlive_the_module(self) -> None:
+    def test_results_outlive_the_module(self) -> None:
         module = doubling()
         exported = np.from_dlpack(module(VALUES))
         module.close()
@@ -150,7 +150,9 @@ SHAPES = [(), (1,), (4, 6), (2, 1, 3, 2)]
 class TestTypes:
     @pytest.mark.parametrize("dtype", ELEMENT_TYPES)
     @pytest.mark.parametrize("shape", SHAPES)
-    def test_every_type_comes_in_without_a_copy(self, dtype: str, shape: tuple[int, ...]) -> None:
+    def test_every_type_is_imported_without_a_copy(
+        self, dtype: str, shape: tuple[int, ...]
+    ) -> None:
         ledger, given = Ledger(), values(dtype, shape)
         array = read_array(Producer(given, ledger), Argument("X", dtype, shape, "input"))
         assert array.ctypes.data == ledger.loans[-1].memory.ctypes.data
@@ -160,7 +162,7 @@ class TestTypes:
         assert ledger.outstanding == 0
 
     @pytest.mark.parametrize("dtype", ELEMENT_TYPES)
-    def test_every_type_comes_in_strided(self, dtype: str) -> None:
+    def test_every_type_is_imported_from_strided_memory(self, dtype: str) -> None:
         ledger, given = Ledger(), values(dtype, (6, 4)).T
         array = read_array(Producer(given, ledger), Argument("X", dtype, (4, 6), "input"))
         assert ledger.outstanding == 0
@@ -169,7 +171,7 @@ class TestTypes:
 
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.slow
-    def test_results_go_out_without_a_copy(self, dtype: str) -> None:
+    def test_results_are_exported_without_a_copy(self, dtype: str) -> None:
         x = O.tensor((3, 5), dtype, name="X")
         with O.graph(name="turned") as gb:
             O.transpose(x, name="Y")
@@ -180,7 +182,7 @@ class TestTypes:
             assert back.ctypes.data == result.ctypes.data
             np.testing.assert_array_equal(back, given.T)
 
-    def test_what_dlpack_has_no_type_for_stays_in_its_library(self) -> None:
+    def test_types_that_dlpack_lacks_are_not_exported(self) -> None:
         x = O.tensor((3, 5), "bfloat16", name="X")
         with O.graph(name="turned") as gb:
             O.transpose(x, name="Y")
@@ -189,7 +191,7 @@ class TestTypes:
         with pytest.raises(BufferError):
             np.from_dlpack(result)
 
-    def test_a_type_that_is_none_of_ours(self, twice: xtc.Module) -> None:
+    def test_an_unsupported_type_is_refused(self, twice: xtc.Module) -> None:
         ledger = Ledger()
         with pytest.raises(UserError, match="'X' is float32, not uint32"):
             twice(Producer(np.arange(SIZE, dtype=np.uint32), ledger))
@@ -197,7 +199,8 @@ class TestTypes:
 
 
 def in_and_out(tensor: Any, array: Array, from_dlpack: Callable[[Any], Any]) -> None:
-    """A tensor of another library is read in place; a result becomes one in place."""
+    """Check that a tensor of another library is read in place, and that a result becomes one in
+    place."""
     x = O.tensor(array.shape, array.dtype.name, name="X")
     with O.graph(name="kept") as gb:
         O.reshape(x, (array.size,))
@@ -241,8 +244,8 @@ class TestLibraries:
         np.testing.assert_array_equal(array.astype(int), np.arange(8))
 
 
-def test_a_late_reader_would_be_seen() -> None:
-    """The producer itself: memory that was given back reads as poison."""
+def test_a_late_reader_would_be_detected() -> None:
+    """The producer itself: released memory reads as poison."""
     ledger = Ledger()
     array = np.from_dlpack(Producer(VALUES, ledger))
     memory = array.ctypes.data

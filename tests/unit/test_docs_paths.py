@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every repository path that a document names is there."""
+"""Every repository path that a document names exists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tree(tmp_path: Path) -> Path:
         "```\n`xtc/fenced.py`\n```",
     ],
 )
-def test_true_paths_pass(tree: Path, text: str) -> None:
+def test_existing_paths_pass(tree: Path, text: str) -> None:
     (tree / "docs" / "page.md").write_text(text)
     assert missing_paths(tree) == []
 
@@ -56,7 +56,7 @@ def test_true_paths_pass(tree: Path, text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("document", ["README.md", "docs/page.md", "targets/null/README.md"])
-def test_false_paths_are_reported(tree: Path, document: str, text: str, path: str) -> None:
+def test_missing_paths_are_reported(tree: Path, document: str, text: str, path: str) -> None:
     (tree / document).write_text(text)
     number = len(text.splitlines())
     assert missing_paths(tree) == [f"{document}:{number}: no {path}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is true: their code runs, their IR is what is printed today."""
+"""Pages are up to date: their programs run, and their IR and output are current."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULT
 
 
 def blocks(document: str, kind: str) -> list[str]:
-    """The fenced blocks of that kind, in order."""
+    """The fenced blocks of a language, in order."""
     text = (ROOT / document).read_text()
     return [block["body"] for block in FENCE.finditer(text) if block["kind"] == kind]
 
 
 def python(program: str, folder: Path) -> str:
-    """What a program prints that runs in `folder`."""
+    """The output of a program that runs in `folder`."""
     (folder / "program.py").write_text(program)
     done = subprocess.run(
         [sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, check=False
@@ -38,7 +38,7 @@ def python(program: str, folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_what_commands_print_is_shown_as_it_is() -> None:
+def test_blocks_show_the_current_output_of_commands() -> None:
     assert stale_documents(ROOT) == [], "run `make docs`"
 
 
@@ -46,7 +46,9 @@ def test_what_commands_print_is_shown_as_it_is() -> None:
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     (example,) = blocks("README.md", "python")
     assert len(example.splitlines()) < 20
-    first, second, *_ = python(example, tmp_path).splitlines()  # the last line may tell of load
+    first, second, *_ = python(
+        example, tmp_path
+    ).splitlines()  # the last line may report that the machine was busy
     assert first.startswith("256.0 C: all 8192 elements agree")
     assert "FLOP/s" in second
 
@@ -67,7 +69,7 @@ def test_the_examples_of_the_page_of_tile_kernels_run(tmp_path: Path) -> None:
     assert re.fullmatch(r"no parameters: [\d.]+ us \(modelled\)", candidate)
 
 
-def test_the_picture_of_a_layout_is_what_is_drawn() -> None:
+def test_the_picture_of_a_layout_is_current() -> None:
     picture, _ = blocks("docs/tile.md", "text")
     assert picture.rstrip() == (layout.spatial(8, 4) * layout.local(1, 2)).visualize().rstrip()
 
@@ -85,7 +87,7 @@ def test_every_target_is_in_the_table_of_the_readme() -> None:
 
 
 @pytest.mark.slow
-def test_the_operator_of_its_page_is_right(tmp_path: Path) -> None:
+def test_the_operator_of_its_page_is_correct(tmp_path: Path) -> None:
     operator, lit_test = blocks("docs/add-an-op.md", "python")
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "clip.py").write_text(operator)
@@ -115,7 +117,7 @@ with O.graph(name="g"):
 
 
 @pytest.mark.slow
-def test_the_pass_of_its_page_does_what_its_test_says(tmp_path: Path) -> None:
+def test_the_pass_of_its_page_passes_its_test(tmp_path: Path) -> None:
     (code,) = blocks("docs/add-a-pass.md", "python")
     (lit_test,) = blocks("docs/add-a-pass.md", "mlir")
     (tmp_path / "passes").mkdir()
@@ -175,7 +177,7 @@ def test_every_error_has_its_row() -> None:
     assert [name for name in family if f"`{name}`" not in page] == []
 
 
-def test_every_knob_that_a_page_names_is_one() -> None:
+def test_every_knob_that_a_page_names_exists() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     named = {name for page in pages for name in re.findall(r"\bXTC_[A-Z_]+", page.read_text())}
     assert named <= set(KNOBS)
@@ -185,7 +187,7 @@ SHOWN = "a\n<!-- shows: xtc-opt {file}{lines} -->\n```mlir\nold\n```\nb\n"
 
 
 @pytest.mark.slow
-def test_blocks_are_renewed(tmp_path: Path) -> None:
+def test_blocks_are_updated(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text("func.func private @f()\nfunc.func private @g()\n")
     text = SHOWN.format(file="m.mlir", lines=" | sed -n 2,2p")
     assert renewed(text, tmp_path) == text.replace("old", "  func.func private @f()")
@@ -198,7 +200,7 @@ def test_blocks_are_renewed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_lines_are_chosen_by_what_is_in_them(tmp_path: Path) -> None:
+def test_lines_are_selected_by_patterns(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text("func.func private @f()\nfunc.func private @g()\n")
     text = SHOWN.format(file="m.mlir", lines=" | sed -n '/^  func.*@g/,/^}/p'")
     assert renewed(text, tmp_path) == text.replace("old", "  func.func private @g()\n}")
@@ -206,7 +208,7 @@ def test_lines_are_chosen_by_what_is_in_them(tmp_path: Path) -> None:
         renewed(SHOWN.format(file="m.mlir", lines=" | sed -n '/@h/,/}/p'"), tmp_path)
 
 
-def test_a_block_without_a_command_is_left_alone(tmp_path: Path) -> None:
+def test_a_block_without_a_command_is_unchanged(tmp_path: Path) -> None:
     text = "<!-- a comment -->\n```mlir\nmodule\n```\n"
     assert renewed(text, tmp_path) == text
 

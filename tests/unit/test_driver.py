@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a graph to a module and its end: compile, save, load, close, and what is left behind."""
+"""Modules from graph to close: compile, save, load, close, and no leaks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AARCH64 = "aarch64-unknown-linux-gnu"
 ELF_AARCH64 = 183  # EM_AARCH64, at offset 18 of the file
 
 
-def product(rows: int | str = 3) -> Graph:
+def matmul_graph(rows: int | str = 3) -> Graph:
     a, b = O.tensor((rows, 4), "int32", name="A"), O.tensor((4, 2), "int32", name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -43,14 +43,14 @@ B = np.arange(8, dtype=np.int32).reshape(4, 2)
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artifact of `product`."""
     folder = tmp_path_factory.mktemp("saved") / "product"
-    with xtc.compile(product()) as module:
+    with xtc.compile(matmul_graph()) as module:
         module.save(folder)
     return folder
 
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """An artifact of one's own to damage."""
+    """A private copy of an artifact, to be damaged."""
     folder = tmp_path / "copy"
     folder.mkdir()
     for file in saved.iterdir():
@@ -68,7 +68,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def module_folders(temporary: Path) -> list[Path]:
-    """The folders of modules that are still there."""
+    """The existing folders of modules."""
     return list(temporary.rglob("module-*"))
 
 
@@ -79,7 +79,7 @@ def mapped(name: str) -> list[str]:
 
 class TestCompile:
     @pytest.mark.slow
-    def test_what_it_takes(self) -> None:
+    def test_compile_takes_a_graph_or_a_builder(self) -> None:
         a = O.tensor((2,), name="A")
         with O.graph(name="positive") as gb:
             O.relu(a)
@@ -91,20 +91,20 @@ class TestCompile:
                 xtc.compile(wrong)  # type: ignore[call-overload]
 
     @pytest.mark.parametrize("target", ["hots", "", "../host", "null0"])
-    def test_an_unknown_target(self, target: str) -> None:
+    def test_an_unknown_target_is_refused(self, target: str) -> None:
         with pytest.raises(UserError, match=f"there is no target '{target}'"):
-            xtc.compile(product(), target=target)
+            xtc.compile(matmul_graph(), target=target)
 
-    def test_a_device_without_memory_of_its_own_holds_nothing(self) -> None:
+    def test_tensors_cannot_be_placed_on_the_host_by_name(self) -> None:
         x = O.tensor((2,), name="X", device="host0")
         with O.graph(name="g") as gb:
             O.relu(x)
         with pytest.raises(UserError, match="host0 is not an accelerator: nothing can be placed"):
             xtc.compile(gb.graph)
 
-    def test_what_is_no_target(self) -> None:
+    def test_an_invalid_target_is_refused(self) -> None:
         with pytest.raises(UserError, match="device=5 is not a device"):
-            xtc.compile(product(), target=5)
+            xtc.compile(matmul_graph(), target=5)
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -117,31 +117,31 @@ class TestCompile:
             ({"triple": "z81-linux"}, "z81"),
         ],
     )
-    def test_unusable_options(self, options: dict[str, Any], message: str) -> None:
+    def test_invalid_options_are_refused(self, options: dict[str, Any], message: str) -> None:
         with pytest.raises(UserError, match=message):
-            xtc.compile(product(), **options)
+            xtc.compile(matmul_graph(), **options)
 
     @pytest.mark.slow
-    def test_every_level_of_optimization_is_right(self) -> None:
+    def test_every_optimization_level_is_correct(self) -> None:
         for level in range(4):
-            with xtc.compile(product(), opt_level=level, in_memory=True) as module:
+            with xtc.compile(matmul_graph(), opt_level=level, in_memory=True) as module:
                 np.testing.assert_array_equal(module(A, B), A @ B)
 
     def test_a_symbolic_dimension_needs_a_size(self) -> None:
         with pytest.raises(UserError, match="has the symbolic dimension 'N'"):
-            xtc.compile(product("N"))
-        with xtc.compile(product("N"), dims={"N": 3}, in_memory=True) as module:
+            xtc.compile(matmul_graph("N"))
+        with xtc.compile(matmul_graph("N"), dims={"N": 3}, in_memory=True) as module:
             np.testing.assert_array_equal(module(A, B), A @ B)
             with pytest.raises(UserError, match=r"'A' has shape \(3, 4\), not \(2, 4\)"):
                 module(A[:2], B)
 
     @pytest.mark.parametrize("dims", [{"M": 3}, {"N": 0}, {"N": -1}, {"N": 2.5}, {"N": "3"}])
-    def test_sizes_that_do_not_fit(self, dims: dict[str, Any]) -> None:
+    def test_invalid_sizes_are_refused(self, dims: dict[str, Any]) -> None:
         with pytest.raises(UserError):
-            xtc.compile(product("N"), dims=dims)
+            xtc.compile(matmul_graph("N"), dims=dims)
 
-    def test_times_are_told_and_stay(self) -> None:
-        with xtc.compile(product(), in_memory=True, time_passes=True) as module:
+    def test_times_are_reported_and_kept(self) -> None:
+        with xtc.compile(matmul_graph(), in_memory=True, time_passes=True) as module:
             seconds = dict(module.compile_seconds)
             assert {"emit", "bufferized", "lowered", "code"} < set(seconds)
             assert "bufferized/canonicalize" in seconds
@@ -149,19 +149,19 @@ class TestCompile:
             assert module.compile_seconds == seconds
 
     @pytest.mark.slow
-    def test_ir_is_dumped_once_a_pass(self, tmp_path: Path) -> None:
-        with xtc.compile(product(), in_memory=True, dump_dir=tmp_path / "ir") as module:
+    def test_ir_is_dumped_after_every_pass(self, tmp_path: Path) -> None:
+        with xtc.compile(matmul_graph(), in_memory=True, dump_dir=tmp_path / "ir") as module:
             names = sorted(file.name for file in (tmp_path / "ir").iterdir())
             assert names[0].startswith("01-")
             module.ir("lowered")
         assert sorted(file.name for file in (tmp_path / "ir").iterdir()) == names
 
-    def test_no_stage_of_that_name(self) -> None:
+    def test_an_unknown_stage_is_refused(self) -> None:
         with pytest.raises(UserError, match="there is no stage 'lowerd'") as failure:
-            prepare(product()).stage_text("lowerd")
+            prepare(matmul_graph()).stage_text("lowerd")
         assert failure.value.hints == ("did you mean 'lowered'?",)
 
-    def test_without_operations_no_rate_is_claimed(self) -> None:
+    def test_a_graph_without_operations_has_no_rate(self) -> None:
         x = O.tensor((4, 4), name="X")
         with O.graph(name="turn") as gb:
             O.transpose(x)
@@ -172,26 +172,26 @@ class TestCompile:
 
 class TestFailure:
     @pytest.mark.slow
-    def test_a_linker_that_fails_leaves_nothing(
+    def test_a_failing_linker_leaves_no_files(
         self, temporary: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("XTC_CC", "false")
         before = device_number()
         with pytest.raises(ToolError, match=r"linking module\.so failed"):
-            xtc.compile(product())
+            xtc.compile(matmul_graph())
         assert module_folders(temporary) == []
         assert device_number() == before
 
 
 def device_number() -> int:
-    """The number that the next runtime of the host gets."""
-    with xtc.compile(product(), in_memory=True) as module:
+    """The number of the next runtime of the host."""
+    with xtc.compile(matmul_graph(), in_memory=True) as module:
         return module.runtime.device_id
 
 
 class TestModule:
-    def test_it_says_what_it_is(self) -> None:
-        with xtc.compile(product(), in_memory=True) as module:
+    def test_a_module_describes_itself(self) -> None:
+        with xtc.compile(matmul_graph(), in_memory=True) as module:
             number = module.runtime.device_id
             assert repr(module) == (
                 f"<xtc.Module product(A: 3x4xint32, B: 4x2xint32, C: 3x2xint32) on host{number}>"
@@ -200,8 +200,8 @@ class TestModule:
 
     @pytest.mark.parametrize("in_memory", [False, True])
     @pytest.mark.slow
-    def test_closed_twice_and_called_after(self, in_memory: bool) -> None:
-        module = xtc.compile(product(), in_memory=in_memory)
+    def test_a_module_may_be_closed_twice_and_then_refuses_calls(self, in_memory: bool) -> None:
+        module = xtc.compile(matmul_graph(), in_memory=in_memory)
         np.testing.assert_array_equal(module(A, B), A @ B)
         module.close()
         module.close()
@@ -212,16 +212,16 @@ class TestModule:
 
     def test_a_module_in_memory_has_no_files(self, tmp_path: Path) -> None:
         with (
-            xtc.compile(product(), in_memory=True) as module,
+            xtc.compile(matmul_graph(), in_memory=True) as module,
             pytest.raises(UserError, match="is in memory only"),
         ):
             module.save(tmp_path / "saved")
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.slow
-    def test_nothing_is_left_of_closed_modules(self, temporary: Path) -> None:
+    def test_closed_modules_leak_nothing(self, temporary: Path) -> None:
         def use() -> None:
-            with xtc.compile(product()) as module:
+            with xtc.compile(matmul_graph()) as module:
                 assert module(A, B).shape == (3, 2)
                 assert mapped("module.so")
                 assert len(module_folders(temporary)) == 1
@@ -236,13 +236,13 @@ class TestModule:
         assert mapped("module.so") == []
 
     @pytest.mark.slow
-    def test_device_numbers_are_given_back(self) -> None:
+    def test_device_numbers_are_released(self) -> None:
         assert device_number() == device_number()
 
 
 class TestSave:
     @pytest.mark.slow
-    def test_what_is_saved_is_loaded(self, saved: Path, temporary: Path) -> None:
+    def test_a_saved_module_is_loaded(self, saved: Path, temporary: Path) -> None:
         with xtc.load(saved) as module:
             np.testing.assert_array_equal(module(A, B=B), A @ B)
             assert module.compile_seconds == {}
@@ -251,7 +251,7 @@ class TestSave:
                     use()
         assert module_folders(temporary) == []
 
-    def test_the_folder_is_new(self, saved: Path, tmp_path: Path) -> None:
+    def test_an_existing_folder_is_refused(self, saved: Path, tmp_path: Path) -> None:
         with xtc.load(saved) as module:
             with pytest.raises(UserError, match="exists"):
                 module.save(tmp_path)
@@ -262,7 +262,7 @@ class TestSave:
         with xtc.load(tmp_path / "again") as module:
             np.testing.assert_array_equal(module(A, B), A @ B)
 
-    def test_saving_that_fails_leaves_nothing(
+    def test_a_failed_save_leaves_no_files(
         self, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def full(*_: object, **__: object) -> None:
@@ -274,7 +274,7 @@ class TestSave:
                 module.save(tmp_path / "copy")
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_flipped_bit_is_found_before_the_library_is_loaded(
+    def test_a_flipped_bit_is_detected_before_the_library_is_loaded(
         self, copy: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         library = copy / "module.so"
@@ -282,19 +282,19 @@ class TestSave:
         content[len(content) // 2] ^= 1
         library.write_bytes(content)
         monkeypatch.setattr(ctypes, "CDLL", lambda *_: pytest.fail("it was loaded"))
-        with pytest.raises(ArtifactError, match=r"file 'module\.so' is not what the manifest"):
+        with pytest.raises(ArtifactError, match=r"file 'module\.so' does not match the manifest"):
             xtc.load(copy)
 
-    def test_a_file_that_is_gone_or_cut_short(self, copy: Path) -> None:
+    def test_a_missing_or_truncated_file_is_refused(self, copy: Path) -> None:
         library = copy / "module.so"
         library.write_bytes(library.read_bytes()[:-1])
-        with pytest.raises(ArtifactError, match="is not what the manifest says"):
+        with pytest.raises(ArtifactError, match="does not match the manifest"):
             xtc.load(copy)
         library.unlink()
-        with pytest.raises(ArtifactError, match="is not what the manifest says"):
+        with pytest.raises(ArtifactError, match="does not match the manifest"):
             xtc.load(copy)
 
-    def test_no_artifact_at_all(self, tmp_path: Path) -> None:
+    def test_a_folder_without_an_artifact_is_refused(self, tmp_path: Path) -> None:
         for folder in (tmp_path, tmp_path / "nowhere"):
             with pytest.raises(ArtifactError, match="no artifact here"):
                 xtc.load(folder)
@@ -309,7 +309,7 @@ class TestSave:
             (f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
         ],
     )
-    def test_a_manifest_that_does_not_fit(self, copy: Path, old: str, new: str) -> None:
+    def test_a_contradictory_manifest_is_refused(self, copy: Path, old: str, new: str) -> None:
         path = copy / MANIFEST_FILE
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
@@ -349,13 +349,13 @@ class TestOtherMachines:
             assert header[:4] == b"\x7fELF"
             assert int.from_bytes(header[18:20], "little") == ELF_AARCH64
 
-    def test_loading_says_why_not(self, built: Path) -> None:
+    def test_loading_explains_the_refusal(self, built: Path) -> None:
         with pytest.raises(ArtifactError, match=f"code for {AARCH64} cannot run") as failure:
             xtc.load(built)
         assert "kept as object files, not linked" in str(failure.value)
 
     def test_assembly_is_printed(self) -> None:
-        text = prepare(product(), triple=AARCH64).stage_text("code")
+        text = prepare(matmul_graph(), triple=AARCH64).stage_text("code")
         assert "product:" in text
         assert "\tret\n" in text
 
@@ -364,4 +364,4 @@ class TestOtherMachines:
     ) -> None:
         monkeypatch.setattr(Compilation, "build", lambda *_: pytest.fail("it was built"))
         with pytest.raises(DeviceNotFound, match=f"code for {AARCH64} cannot run"):
-            xtc.compile(product(), triple=AARCH64)
+            xtc.compile(matmul_graph(), triple=AARCH64)

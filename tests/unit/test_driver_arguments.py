@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compiled function takes and gives: arrays that fit are used as they are."""
+"""Arguments and results of a compiled function: suitable arrays are used in place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture(scope="module")
-def product() -> Iterator[xtc.Module]:
+def matmul() -> Iterator[xtc.Module]:
     """C = A @ B of int32, so that results are exact."""
     a, b = O.tensor((3, 4), "int32", name="A"), O.tensor((4, 2), "int32", name="B")
     with O.graph(name="product") as gb:
@@ -62,7 +62,7 @@ def read_only(array: Array) -> Array:
 
 
 class Exported:
-    """Somebody's tensor: only DLPack leads to its memory."""
+    """A foreign tensor that only DLPack can export."""
 
     def __init__(self, array: Array, device: tuple[int, int] = (1, 0)) -> None:
         self._array = array
@@ -78,7 +78,7 @@ class Exported:
 
 
 class Interfaced:
-    """Somebody's tensor with NumPy's older protocol."""
+    """A foreign tensor with NumPy's older protocol."""
 
     def __init__(self, array: Array) -> None:
         self._array = array
@@ -100,28 +100,28 @@ class TestInputs:
             lambda array: array.astype(array.dtype, subok=False).view(np.ndarray),
         ],
     )
-    def test_what_is_taken(self, product: xtc.Module, change: Any) -> None:
-        np.testing.assert_array_equal(product(change(A), change(B)), C)
+    def test_supported_arrays_are_accepted(self, matmul: xtc.Module, change: Any) -> None:
+        np.testing.assert_array_equal(matmul(change(A), change(B)), C)
 
-    def test_by_position_and_by_name(self, product: xtc.Module) -> None:
-        for result in (product(A, B), product(A, B=B), product(B=B, A=A)):
+    def test_inputs_are_given_by_position_or_by_name(self, matmul: xtc.Module) -> None:
+        for result in (matmul(A, B), matmul(A, B=B), matmul(B=B, A=A)):
             np.testing.assert_array_equal(result, C)
 
     @pytest.mark.slow
-    def test_inputs_may_be_one_array(self, pair: xtc.Module) -> None:
+    def test_inputs_may_be_the_same_array(self, pair: xtc.Module) -> None:
         raw = P.copy()
         p, q = pair(raw, raw.reshape(2, 2))
         np.testing.assert_array_equal(p, q.reshape(4))
 
-    def test_dense_inputs_are_not_copied(self, product: xtc.Module) -> None:
-        argument = product.artifact.manifest.inputs[0]
+    def test_dense_inputs_are_not_copied(self, matmul: xtc.Module) -> None:
+        argument = matmul.artifact.manifest.inputs[0]
         for given in (A, read_only(A), Exported(A), Interfaced(A)):
             array = read_array(given, argument)
             source = given if isinstance(given, np.ndarray) else given._array
             assert array.ctypes.data == source.ctypes.data
 
-    def test_other_inputs_are_copied_to_where_code_can_read_them(self, product: xtc.Module) -> None:
-        argument = product.artifact.manifest.inputs[0]
+    def test_strided_and_unaligned_inputs_are_copied(self, matmul: xtc.Module) -> None:
+        argument = matmul.artifact.manifest.inputs[0]
         for given in (unaligned(A), np.asfortranarray(A), Exported(np.asfortranarray(A))):
             array = read_array(given, argument)
             assert array.flags.aligned
@@ -145,18 +145,20 @@ class TestInputs:
             (Exported(A, (2, 0)), "input 'A' of type Exported cannot be read as an array"),
         ],
     )
-    def test_what_is_refused(self, product: xtc.Module, wrong: Any, message: str) -> None:
+    def test_unsupported_arrays_are_refused(
+        self, matmul: xtc.Module, wrong: Any, message: str
+    ) -> None:
         with pytest.raises(UserError, match=message):
-            product(wrong, B)
+            matmul(wrong, B)
 
-    def test_the_hint_converts(self, product: xtc.Module) -> None:
+    def test_the_conversion_in_the_hint_works(self, matmul: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
-            product(A.astype(">i4"), B)
+            matmul(A.astype(">i4"), B)
         assert failure.value.hints == ("convert it: array.astype('int32')",)
 
-    def test_a_tensor_elsewhere_is_not_fetched_in_silence(self, product: xtc.Module) -> None:
+    def test_a_tensor_on_a_device_is_not_copied_silently(self, matmul: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
-            product(Exported(A, (2, 0)), B)
+            matmul(Exported(A, (2, 0)), B)
         assert "move it to host memory" in failure.value.hints[0]
 
     @pytest.mark.parametrize(
@@ -171,11 +173,11 @@ class TestInputs:
             ((A, B), {"A": A}, "input 'A' of 'product' is given twice"),
         ],
     )
-    def test_each_input_is_given_once(
-        self, product: xtc.Module, args: tuple[Array, ...], named: dict[str, Array], message: str
+    def test_duplicate_inputs_are_refused(
+        self, matmul: xtc.Module, args: tuple[Array, ...], named: dict[str, Array], message: str
     ) -> None:
         with pytest.raises(UserError, match=message):
-            product(*args, **named)
+            matmul(*args, **named)
 
     def test_a_misspelled_name_is_guessed(self, pair: xtc.Module) -> None:
         with pytest.raises(UserError) as failure:
@@ -184,23 +186,23 @@ class TestInputs:
 
 
 class TestOutputs:
-    def test_out_is_written_in_place(self, product: xtc.Module) -> None:
+    def test_out_is_written_in_place(self, matmul: xtc.Module) -> None:
         out = np.full((3, 2), -1, np.int32)
-        assert product(A, B, out=out) is out
+        assert matmul(A, B, out=out) is out
         np.testing.assert_array_equal(out, C)
 
-    def test_new_arrays_are_aligned_and_the_caller_s_own(self, product: xtc.Module) -> None:
-        first, second = product(A, B), product(A, B)
+    def test_new_arrays_are_aligned_and_belong_to_the_caller(self, matmul: xtc.Module) -> None:
+        first, second = matmul(A, B), matmul(A, B)
         assert first.ctypes.data % ALIGNMENT == 0
         assert not np.shares_memory(first, second)
         first[...] = 0
         np.testing.assert_array_equal(second, C)
 
-    def test_results_are_handed_on_by_dlpack_without_a_copy(self, product: xtc.Module) -> None:
-        result = product(A, B)
+    def test_results_are_exported_by_dlpack_without_a_copy(self, matmul: xtc.Module) -> None:
+        result = matmul(A, B)
         assert np.from_dlpack(result).ctypes.data == result.ctypes.data
 
-    def test_several_outputs_come_in_order(self, pair: xtc.Module) -> None:
+    def test_several_outputs_are_in_order(self, pair: xtc.Module) -> None:
         p, q = pair(P, Q)
         np.testing.assert_array_equal(p, [0, 2, 0, 4])
         np.testing.assert_array_equal(q, [[1, 0], [3, 0]])
@@ -225,12 +227,12 @@ class TestOutputs:
             (Exported(C), "out= for 'C' is Exported, not a NumPy array"),
         ],
     )
-    def test_an_unfit_out_is_refused_and_untouched(
-        self, product: xtc.Module, out: Any, message: str
+    def test_an_invalid_out_is_refused_and_unchanged(
+        self, matmul: xtc.Module, out: Any, message: str
     ) -> None:
         before = np.array(out, copy=True) if isinstance(out, np.ndarray) else None
         with pytest.raises(UserError, match=message):
-            product(A, B, out=out)
+            matmul(A, B, out=out)
         if before is not None:
             np.testing.assert_array_equal(out, before)
 
@@ -247,7 +249,7 @@ class TestOutputs:
         with pytest.raises(UserError, match="out= for 'Q' overlaps"):
             pair(P, Q, out=(raw[:4], raw[2:].reshape(2, 2)))
 
-    def test_out_may_hold_what_was_copied(self, pair: xtc.Module) -> None:
+    def test_out_may_be_an_input_that_was_copied(self, pair: xtc.Module) -> None:
         raw = np.arange(8, dtype=np.float32)
         p, _ = pair(raw[::2], Q, out=(raw[:4], np.empty_like(Q)))
         np.testing.assert_array_equal(p, [0, 2, 4, 6])
@@ -263,7 +265,7 @@ def test_aligned_arrays_are_of_every_shape_and_type(shape: tuple[int, ...], dtyp
 
 class TestElementTypes:
     @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64"])
-    def test_each_goes_through(self, dtype: str) -> None:
+    def test_every_element_type_is_accepted(self, dtype: str) -> None:
         x = O.tensor((5,), dtype, name="X")
         with O.graph(name="positive") as gb:
             O.relu(x)
@@ -273,7 +275,7 @@ class TestElementTypes:
         assert result.dtype == x.element.numpy
         np.testing.assert_array_equal(result.astype(int), [0, 0, 0, 1, 2])
 
-    def test_rank_zero(self) -> None:
+    def test_rank_zero_is_accepted(self) -> None:
         x = O.tensor((), name="X")
         with O.graph(name="scalar") as gb:
             O.relu(x)
@@ -284,7 +286,8 @@ class TestElementTypes:
                 module(3.0)
 
     def test_bfloat16_of_another_library(self) -> None:
-        """NumPy's own DLPack has no bfloat16; what converts itself to an array is still taken."""
+        """NumPy's DLPack import lacks bfloat16; a tensor that converts itself to an array is
+        accepted."""
 
         class Converted(Exported):
             def __dlpack__(self, **options: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operations write is known of every form that linalg operations have."""
+"""Read and write effects are known for all forms of linalg operations."""
 
 from __future__ import annotations
 

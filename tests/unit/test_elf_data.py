@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants as an ELF object that this project writes itself."""
+"""Constants as an ELF object written by this project."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_a_library_has_the_contents_and_hides_them(
         _ = library.left
 
 
-def test_the_loader_of_objects_takes_it(objects: tuple[bytes, Path]) -> None:
+def test_the_object_loader_accepts_the_file(objects: tuple[bytes, Path]) -> None:
     where = ctypes.CFUNCTYPE(ctypes.c_size_t)
     with LoadedObjects([objects[0], objects[1].read_bytes()]) as loaded:
         _check(where(loaded.address("where_left"))(), where(loaded.address("where_right"))())
 
 
-def test_the_linker_finds_nothing_to_say(objects: tuple[bytes, Path], tmp_path: Path) -> None:
+def test_the_linker_emits_no_warning(objects: tuple[bytes, Path], tmp_path: Path) -> None:
     code = tmp_path / "code.o"
     code.write_bytes(objects[0])
     command = ["cc", "-shared", "-Wl,--fatal-warnings", "-o", tmp_path / "lib.so", code, objects[1]]
@@ -121,7 +121,7 @@ def _check_large(library: ctypes.CDLL) -> None:
 
 
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
-def test_large_constants_pass_by_the_linker(
+def test_large_constants_bypass_the_linker(
     linker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shutil.which(f"ld.{linker}") is None:
@@ -142,11 +142,11 @@ def _size(line: str) -> int:
     return int(end, 16) - int(start, 16)
 
 
-def test_a_linker_that_leaves_no_room_copies_them(
+def test_constants_are_linked_if_no_space_can_be_reserved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     compiler = tmp_path / "cc"
-    # A library that does not say where its sections are.
+    # A library without section names.
     compiler.write_text(
         '#!/bin/sh\ncc "$@" && printf "\\0\\0" | dd of="$3" bs=1 seek=60 conv=notrunc'
     )
@@ -159,7 +159,7 @@ def test_a_linker_that_leaves_no_room_copies_them(
     assert "linking the constants of lib.so as an object: it has no section names" in caplog.text
 
 
-def test_sizes_that_are_not_those_of_contents_are_refused(tmp_path: Path) -> None:
+def test_sizes_that_differ_from_the_contents_are_refused(tmp_path: Path) -> None:
     constants = Constants({"left": LARGE.data, "right": b""}, {"left": 2 << 20, "right": 0})
     with pytest.raises(ValueError, match="left has 1048576 bytes instead of 2097152"):
         link_shared([compile_ir(USER, HOST)], tmp_path / "lib.so", HOST, constants=constants)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on simulated boards: right results, exact counts, faults with names, nothing leaked."""
+"""Programs on simulated boards: correct results, exact counts, named faults, no leaks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def board() -> Iterator[EmbeddedBoard]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOARDS)
-def test_a_network_is_right_on_every_core(name: str) -> None:
+def test_a_network_is_correct_on_every_core(name: str) -> None:
     with xtc.compile(network(), "embedded", board=name) as module:
         module.check()
         counters = module.host.counters()
@@ -59,7 +59,7 @@ def test_a_network_is_right_on_every_core(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_counts_are_exact_and_repeat(board: EmbeddedBoard, folder: Path) -> None:
+def test_counts_are_exact_and_repeatable(board: EmbeddedBoard, folder: Path) -> None:
     module = xtc.load(folder, board)
     x = np.ones((1, 6, 6, 3), np.float32)
     first = module(x)
@@ -71,7 +71,9 @@ def test_counts_are_exact_and_repeat(board: EmbeddedBoard, folder: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_map_has_regions_operators_and_buffers(folder: Path, board: EmbeddedBoard) -> None:
+def test_the_memory_map_has_regions_operators_and_buffers(
+    folder: Path, board: EmbeddedBoard
+) -> None:
     memory = xtc.load(folder, board).artifact.manifest.memory
     assert memory is not None
     names = {symbol.name for symbol in memory.symbols}
@@ -141,7 +143,7 @@ define void @xtc_entry() {
 """
 
 
-def test_a_bad_access_is_named(board: EmbeddedBoard) -> None:
+def test_an_invalid_access_is_located(board: EmbeddedBoard) -> None:
     board.flash(image_of(STORE))
     with pytest.raises(
         DeviceFault, match=r"'xtc_entry' failed at 0x080000\w\w: a write of 4 bytes at 0x40000000"
@@ -149,7 +151,7 @@ def test_a_bad_access_is_named(board: EmbeddedBoard) -> None:
         board.run()
 
 
-def test_a_write_to_flash_is_named(board: EmbeddedBoard) -> None:
+def test_a_write_to_flash_is_located(board: EmbeddedBoard) -> None:
     board.flash(image_of(WRITE_CODE))
     with pytest.raises(DeviceFault, match=r"a write of 4 bytes at 0x08000000"):
         board.run()
@@ -163,7 +165,7 @@ def test_an_endless_loop_ends() -> None:
 
 
 @pytest.mark.parametrize("name", [M4, "qemu-virt"])
-def test_a_stack_that_overflows_is_named(name: str) -> None:
+def test_a_stack_overflow_is_located(name: str) -> None:
     with EmbeddedBoard(name) as opened:
         opened.flash(image_of(DEEP, name))
         with pytest.raises(
@@ -173,7 +175,7 @@ def test_a_stack_that_overflows_is_named(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_fails_at_build_with_its_largest_parts() -> None:
+def test_a_program_that_does_not_fit_fails_with_its_largest_symbols() -> None:
     x = O.tensor((512, 1024), name="x")
     with O.graph(name="big") as gb:
         O.relu(x, name="y")
@@ -195,8 +197,8 @@ def test_float64_without_instructions_is_refused_by_name() -> None:
 
 
 @pytest.mark.slow
-def test_maxima_of_float64_have_code_where_the_core_has_float64(tmp_path: Path) -> None:
-    """Code alone: the simulator's core has no float64."""
+def test_maxima_of_float64_compile_for_cores_with_float64(tmp_path: Path) -> None:
+    """Only code generation: the simulator's core has no float64."""
     path = tmp_path / "wide.yaml"
     path.write_text(
         "core: cortex-m7\nflash: {address: 0x08000000, bytes: 131072}\n"
@@ -208,7 +210,7 @@ def test_maxima_of_float64_have_code_where_the_core_has_float64(tmp_path: Path) 
         assert "wide.op.y" in {s.name for s in module.artifact.manifest.memory.symbols}  # type: ignore[union-attr]
 
 
-def test_a_closed_or_empty_board_says_so() -> None:
+def test_a_closed_or_empty_board_refuses_calls() -> None:
     opened = EmbeddedBoard(M4)
     with pytest.raises(DeviceLost, match="has no program"):
         opened.run()
@@ -239,7 +241,7 @@ clock_hz: 72000000
 
 
 @pytest.mark.slow
-def test_a_firmware_in_c_links_the_library() -> None:
+def test_firmware_in_c_links_the_library() -> None:
     pytest.importorskip("ziglang", reason="the firmware is compiled by the package ziglang")
     from examples.embedded import firmware
 
@@ -249,7 +251,7 @@ def test_a_firmware_in_c_links_the_library() -> None:
 
 
 @pytest.mark.slow
-def test_cycles_are_modelled_from_blocks_and_the_waits_of_flash(folder: Path) -> None:
+def test_cycles_are_modelled_from_blocks_and_flash_wait_states(folder: Path) -> None:
     found = {}
     for waits in (0, 4):
         text = f"""
@@ -288,7 +290,7 @@ def test_cycles_of_a_block(core: str, cycles: int) -> None:
 
 
 @pytest.mark.slow
-def test_sizes_of_a_graph_are_printed_or_what_does_not_fit(
+def test_the_size_command_prints_sizes_or_what_does_not_fit(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from xtc_targets.embedded.commands import size

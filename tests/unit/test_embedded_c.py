@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of boards as C: their images agree with LLVM's, and any C compiler takes them."""
+"""Programs of boards as C: their images agree with LLVM's, and any C compiler accepts them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ extern "C" void run() { net(); }
 M4 = "nucleo-l4r5zi"
 IS_LONG = settings().max_examples > 1000
 COUNT = 75 if IS_LONG else 3
-EACH = 1 if IS_LONG else 2  # of so many boards, one runs a graph
+EACH = 1 if IS_LONG else 2  # each graph runs on one of this number of boards
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
@@ -50,7 +50,7 @@ def boards() -> Iterator[list[EmbeddedBoard]]:
 
 
 def results(graph: Graph, board: EmbeddedBoard, seed: int) -> list[np.ndarray]:
-    """What LLVM's image computes, and what that of the C does."""
+    """The results of LLVM's image and of the image from C."""
     found = []
     for codegen in ("llvm", "c"):
         with xtc.compile(graph, board, codegen=codegen) as module:
@@ -78,7 +78,7 @@ def test_int8_images_agree(boards: list[EmbeddedBoard], graph: Graph, seed: int)
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=CHECKS)
 @given(graph=float_networks(), seed=st.integers(0, 1000))
 def test_float_images_agree(boards: list[EmbeddedBoard], graph: Graph, seed: int) -> None:
-    """Bit for bit; where products and sums are contracted, compilers may choose other ones."""
+    """Bit for bit; if multiply-adds are contracted, compilers may choose different ones."""
     for board in boards[seed % EACH :: EACH]:
         by_llvm, by_c = results(graph, board, seed)
         if board.description.core.fma:
@@ -90,7 +90,7 @@ def test_float_images_agree(boards: list[EmbeddedBoard], graph: Graph, seed: int
 @needs_clang
 @pytest.mark.slow
 def test_schedules_with_vectors_run_on_every_core(boards: list[EmbeddedBoard]) -> None:
-    """By LLVM, they spare every core instructions, and one with vectors more than half."""
+    """With LLVM, they save instructions on every core, and more than half on one with vectors."""
     with O.graph(name="product") as gb:
         O.matmul(O.tensor((4, 8), name="x"), O.tensor((8, 18), name="w"), name="C")
     schedule = "{C: {i: , k: , 'i#2': unroll, j: vectorize}}"
@@ -103,7 +103,7 @@ def test_schedules_with_vectors_run_on_every_core(boards: list[EmbeddedBoard]) -
 
 
 def instructions(graph: Graph, board: EmbeddedBoard, **options: str) -> float:
-    """Of one run, which is right."""
+    """The instructions of one run, whose result is checked."""
     with xtc.compile(graph, board, **options) as module:
         before = board.counters()["embedded.INSTRUCTIONS"]
         module.check()
@@ -112,7 +112,7 @@ def instructions(graph: Graph, board: EmbeddedBoard, **options: str) -> float:
 
 @needs_clang
 @pytest.mark.slow
-def test_the_hosts_compiler_takes_the_file_and_agrees(tmp_path: Path) -> None:
+def test_the_hosts_compiler_accepts_the_file_and_agrees(tmp_path: Path) -> None:
     """Without warnings as C99, and without the constants of another file."""
     compiler = shutil.which("cc")
     if compiler is None or shutil.which("c++") is None:
@@ -138,7 +138,7 @@ def test_the_hosts_compiler_takes_the_file_and_agrees(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_without_a_compiler_there_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     from xtc_targets.embedded import c_sources
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

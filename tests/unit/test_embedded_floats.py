@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic of cores without instructions for it is that of IEEE 754, bit for bit."""
+"""Float arithmetic on cores without an FPU follows IEEE 754, bit for bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = 1536
 
 
 def numbers(seed: int) -> np.ndarray:
-    """Bits of all kinds: special numbers of both signs in all pairs, and random ones."""
+    """Bit patterns of all kinds: all pairs of special numbers of both signs, and random ones."""
     rng = np.random.default_rng(seed)
     special = np.concatenate([SPECIAL, SPECIAL | np.uint32(1 << 31)])
     pairs = np.repeat(SPECIAL, len(special)) if seed else np.tile(special, len(SPECIAL))
@@ -65,7 +65,7 @@ def test_float32_is_exact(board: str) -> None:
 
 
 def assert_same(got: np.ndarray, wanted: np.ndarray, name: str) -> None:
-    """Equal bits, but for NaN, of which there is only one."""
+    """Check for equal bits; all NaNs are equal."""
     if got.dtype != np.float32:
         np.testing.assert_array_equal(got, wanted, name)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards behind a debug probe: a stub of pyocd records what is asked of it, and runs the image."""
+"""Boards behind a debug probe: a stub of pyocd records requests, and runs the image."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pyocd(monkeypatch: pytest.MonkeyPatch) -> StubPyocd:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [M4, "nucleo-g0b1"])
-def test_a_network_runs_and_its_clocks_are_counted(
+def test_a_network_runs_and_its_cycles_are_counted(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub = StubPyocd(name).install(monkeypatch)
@@ -62,7 +62,7 @@ def test_a_network_runs_and_its_clocks_are_counted(
     assert stub.calls[-1] == ("close",)
 
 
-def test_what_is_asked_of_the_probe(pyocd: StubPyocd) -> None:
+def test_the_probe_gets_the_expected_requests(pyocd: StubPyocd) -> None:
     with EmbeddedBoard(M4, platform="hw", probe="FF48") as board:
         board.flash(image_of(NOTHING))
         nbytes = int(board.counters()["embedded.FLASH_BYTES"])
@@ -80,7 +80,7 @@ def test_what_is_asked_of_the_probe(pyocd: StubPyocd) -> None:
     assert [data for _, data in written[1:]] == [bytes(12), (0xE0001004).to_bytes(4, "little")]
 
 
-def test_an_exception_is_named_and_the_board_goes_on(pyocd: StubPyocd) -> None:
+def test_a_board_is_usable_after_an_exception(pyocd: StubPyocd) -> None:
     with EmbeddedBoard(M4, platform="hw") as board:
         board.flash(image_of(STORE))
         with pytest.raises(
@@ -92,7 +92,7 @@ def test_an_exception_is_named_and_the_board_goes_on(pyocd: StubPyocd) -> None:
         assert board.counters()["embedded.CYCLES"] == CLOCKS
 
 
-def test_a_core_that_locks_up_is_named(pyocd: StubPyocd) -> None:
+def test_a_locked_up_core_is_reported(pyocd: StubPyocd) -> None:
     pyocd.target.handles_faults = False
     with EmbeddedBoard(M4, platform="hw") as board:
         board.flash(image_of(STORE))
@@ -109,7 +109,7 @@ def test_an_endless_loop_ends(pyocd: StubPyocd) -> None:
         EmbeddedBoard(M4, seconds_limit=0)
 
 
-def test_a_probe_that_is_lost_says_so(pyocd: StubPyocd) -> None:
+def test_a_lost_probe_is_reported(pyocd: StubPyocd) -> None:
     with EmbeddedBoard(M4, platform="hw") as board:
         board.flash(image_of(NOTHING))
         pyocd.target.is_lost = True
@@ -117,7 +117,7 @@ def test_a_probe_that_is_lost_says_so(pyocd: StubPyocd) -> None:
             board.run()
 
 
-def test_what_is_missing_is_named(pyocd: StubPyocd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_prerequisites_are_named(pyocd: StubPyocd, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceNotFound, match="no debug probe reaches qemu-virt"):
         EmbeddedBoard("qemu-virt", platform="hw")
     with pytest.raises(DeviceNotFound, match=r"no debug probe whose id has '12' is connected"):
@@ -140,7 +140,7 @@ def test_what_is_missing_is_named(pyocd: StubPyocd, monkeypatch: pytest.MonkeyPa
         EmbeddedBoard(M4, platform="hw")
 
 
-def test_the_stub_takes_what_pyocd_takes(tmp_path: Path) -> None:
+def test_the_stub_has_the_parameters_of_pyocd(tmp_path: Path) -> None:
     """Each parameter of the stub is one of pyocd's, in the same position."""
     pytest.importorskip("pyocd", reason="needs the package pyocd, which the stub stands for")
     from pyocd.core.helpers import ConnectHelper

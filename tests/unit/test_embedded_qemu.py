@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards in QEMU: the same results and as many instructions as in the simulator, faults by name."""
+"""Boards in QEMU: the simulator's results and instruction counts, and located faults."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_option_chooses_the_platform() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [M4, "nrf5340", "nucleo-g0b1", "qemu-virt"])
-def test_faults_are_named(name: str) -> None:
+def test_faults_are_located(name: str) -> None:
     require_qemu(name)
     where = "i64 1099511627776" if name == "qemu-virt" else "i32 3221225472"
     bad = STORE.replace("i32 1073741824", where)
@@ -99,7 +99,7 @@ def test_an_endless_loop_ends() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
-def test_qemu_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+def test_qemu_ends_with_its_parent_process(tmp_path: Path) -> None:
     require_qemu()
     image = tmp_path / "image.elf"
     image.write_bytes(placed("define void @xtc_entry() {\n ret void\n}", M4))
@@ -121,7 +121,7 @@ def test_qemu_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 
 def members(group: int) -> list[str]:
-    """Processes of a group that run."""
+    """The running processes of a process group."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -142,7 +142,7 @@ def test_a_closed_board_leaves_no_process() -> None:
     assert not members(process.pid)
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_prerequisites_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
         DeviceNotFound,
@@ -151,7 +151,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         EmbeddedBoard(M4, platform="qemu")
 
 
-def test_a_board_that_is_larger_than_the_machine_is_refused(tmp_path: Path) -> None:
+def test_a_board_larger_than_the_machine_is_refused(tmp_path: Path) -> None:
     board = tmp_path / "large.yaml"
     board.write_text(
         "core: cortex-m4\nflash: {address: 0x08000000, bytes: 8388608}\n"

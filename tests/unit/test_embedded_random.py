@@ -20,7 +20,7 @@ pytest.importorskip("unicorn", reason="the simulator of boards needs the package
 
 IS_LONG = settings().max_examples > 1000
 COUNT = 150 if IS_LONG else 6
-EACH = 1 if IS_LONG else 3  # of so many boards, one runs a graph
+EACH = 1 if IS_LONG else 3  # each graph runs on one of this number of boards
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
@@ -43,7 +43,9 @@ def test_int8_networks_are_exact(boards: list[EmbeddedBoard], graph: Graph, seed
 @pytest.mark.slow
 @settings(max_examples=max(2, COUNT // 3), deadline=None, suppress_health_check=CHECKS)
 @given(graph=float_networks(), seed=st.integers(0, 1000))
-def test_float_networks_are_near(boards: list[EmbeddedBoard], graph: Graph, seed: int) -> None:
+def test_float_networks_agree_within_tolerance(
+    boards: list[EmbeddedBoard], graph: Graph, seed: int
+) -> None:
     for board in boards[seed % EACH :: EACH]:
         with xtc.compile(graph, board) as module:
             module.check(seed=seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters by raw numbers, by libpfm's names, and those of devices."""
+"""Counters by raw numbers, by libpfm4's names, and those of devices."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def test_libpfm_names_events_of_the_processor(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.skipif(event_names._libpfm() is None, reason="libpfm4 is not here, or knows no PMU")
-def test_the_library_of_this_machine_answers() -> None:
+def test_the_installed_library_knows_events() -> None:
     assert event_of("perf::cpu-clock") == Event(1, 0)
 
 
 @pytest.mark.slow
-def test_counters_of_devices_are_those_of_a_call() -> None:
+def test_counters_of_devices_cover_one_call() -> None:
     from xtc_targets.mppa import MppaDevice
 
     with MppaDevice() as mppa:

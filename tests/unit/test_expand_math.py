@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementary functions that we compute ourselves: their errors, and their values at the ends."""
+"""Elementary functions computed by this project: errors, and values at the limits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _computed(write: Callable[..., Tensor], x: Array) -> Array:
 
 
 @pytest.mark.parametrize(("write", "meaning"), [(O.exp, np.exp), (O.tanh, np.tanh)])
-def test_errors_are_two_units_of_the_last_place_at_most(
+def test_errors_are_at_most_two_units_in_the_last_place(
     write: Callable[..., Tensor], meaning: Callable[[Array], Array]
 ) -> None:
     x = _arguments()
@@ -57,7 +57,7 @@ def test_errors_are_two_units_of_the_last_place_at_most(
     assert (np.abs(y[finite].astype(np.float64) - exact[finite]) <= 2 * unit).all()
 
 
-def test_erf_is_close_to_the_real_one() -> None:
+def test_erf_is_close_to_the_exact_function() -> None:
     x = np.linspace(-6, 6, 20_001, dtype=np.float32)
     exact = 0.5 * x.astype(np.float64) * (1 + _ERF(x.astype(np.float64) * math.sqrt(0.5)))
     assert np.abs(_computed(_erf_by_gelu, x) - exact).max() < 1e-6
@@ -70,7 +70,7 @@ def test_erf_is_close_to_the_real_one() -> None:
         (O.tanh, [0, -0.0, 1, -1, math.nan, 1, -1]),
     ],
 )
-def test_the_ends(write: Callable[..., Tensor], values: list[float]) -> None:
+def test_values_at_the_limits(write: Callable[..., Tensor], values: list[float]) -> None:
     x = np.array([0, -0.0, math.inf, -math.inf, math.nan, 3e38, -3e38], np.float32)
     y = _computed(write, x)
     assert np.array_equal(y, np.array(values, np.float32), equal_nan=True)

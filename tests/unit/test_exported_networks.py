@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ONNX files of the networks in benchmarks/ mean what the graphs mean."""
+"""The ONNX files of the networks in benchmarks/ compute the graphs' results."""
 
 from __future__ import annotations
 

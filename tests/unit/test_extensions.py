@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes and operators of others: found by entry points and in files, or refused at once."""
+"""External passes and operators: found by entry points and in files, or refused immediately."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def twice(x, **how):
 
 @pytest.fixture(autouse=True)
 def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing that a test adds is known to the next."""
+    """Extensions of one test are unknown in the next."""
     monkeypatch.setenv(knobs.EXTENSIONS.name, "")
     monkeypatch.setattr(extensions, "_loaded", {})
     extensions.entries.cache_clear()
@@ -81,7 +81,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def install(folder: Path, group: str, name: str, value: str, module: str) -> None:
-    """What installing a distribution with one entry point would leave in `folder`."""
+    """The files that installing a distribution with one entry point would write to `folder`."""
     stem = value.partition(":")[0]
     info = folder / f"{stem}-1.0.dist-info"
     info.mkdir()
@@ -107,7 +107,7 @@ class TestFiles:
         with pytest.raises(UserError, match="has no option 'mrak'"):
             parse_step("mark-fills{mrak=hot}")
 
-    def test_it_runs_once_and_is_the_module_that_others_import(self, tmp_path: Path) -> None:
+    def test_a_file_runs_once_and_is_the_imported_module(self, tmp_path: Path) -> None:
         count = "\nfrom pathlib import Path\nwith Path(__file__).with_name('runs').open('a') as f:"
         path = written(tmp_path, "toaster_once.py", f"{MARKER}{count}\n    f.write('x')\n")
         xtc.extend(path)
@@ -117,7 +117,7 @@ class TestFiles:
         assert (tmp_path / "runs").read_text() == "x"
         assert knobs.EXTENSIONS.get() == (path,)
 
-    def test_a_module_imported_before_is_taken_as_it_is(
+    def test_an_imported_module_is_reused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = written(tmp_path, "toaster_first.py", OPERATOR)
@@ -126,12 +126,12 @@ class TestFiles:
         xtc.extend(path)
         assert known_operators.operator("twice") is first.Twice
 
-    def test_a_file_may_have_the_name_of_a_module(self, tmp_path: Path) -> None:
+    def test_a_file_may_be_named_like_a_module(self, tmp_path: Path) -> None:
         xtc.extend(written(tmp_path, "json.py", MARKER))
         assert known_passes.find("mark-fills") is not None
         assert not hasattr(sys.modules["json"], "MarkFills")
 
-    def test_the_environment_names_files_too(
+    def test_the_environment_names_files(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = written(tmp_path, "toaster_a.py", MARKER)
@@ -140,7 +140,7 @@ class TestFiles:
         assert known_passes.find("mark-fills") is not None
         assert known_operators.operator("twice").name == "twice"
 
-    def test_what_cannot_be_loaded_is_explained(self, tmp_path: Path) -> None:
+    def test_unloadable_files_are_explained(self, tmp_path: Path) -> None:
         broken = written(tmp_path, "broken.py", "def f():\n    return 1 / 0\nf()\n")
         with pytest.raises(UserError, match=r"broken\.py failed: ZeroDivisionError") as info:
             xtc.extend(broken)
@@ -151,20 +151,20 @@ class TestFiles:
             xtc.extend(written(tmp_path, "text.txt", ""))
         assert knobs.EXTENSIONS.get() == ()
 
-    def test_two_of_one_name_are_refused(self, tmp_path: Path) -> None:
+    def test_two_extensions_of_one_name_are_refused(self, tmp_path: Path) -> None:
         xtc.extend(written(tmp_path, "toaster_a.py", MARKER))
         xtc.extend(written(tmp_path, "toaster_b.py", MARKER))
         with pytest.raises(XtcError, match="several classes are called 'mark-fills'"):
             known_passes.find("mark-fills")
 
     @pytest.mark.slow
-    def test_one_of_the_project_s_name_is_refused(self, tmp_path: Path) -> None:
+    def test_a_name_of_the_project_is_refused(self, tmp_path: Path) -> None:
         xtc.extend(written(tmp_path, "toaster.py", MARKER.replace("mark-fills", "apply-schedules")))
         with pytest.raises(XtcError, match="several passes are called 'apply-schedules'"):
             known_passes.find("apply-schedules")
 
     @pytest.mark.slow
-    def test_a_server_that_runs_already_knows_a_new_pass(self, tmp_path: Path) -> None:
+    def test_a_running_server_finds_a_new_pass(self, tmp_path: Path) -> None:
         fill = "linalg.fill ins(%x : f32) outs(%y : memref<4xf32>)"
         text = f"func.func @f(%x: f32, %y: memref<4xf32>) {{\n{fill}\nreturn\n}}"
         run_passes(text, ["cse"])
@@ -194,7 +194,7 @@ class TestEntryPoints:
             (OPERATOR.replace("Twice", "MarkFills"), "pass 'mark-fills' cannot be used"),
         ],
     )
-    def test_what_cannot_be_used_is_explained(
+    def test_invalid_entry_points_are_explained(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, what: str
     ) -> None:
         install(tmp_path, "xtc.passes", "mark-fills", "toaster_p:MarkFills", module)
@@ -205,7 +205,7 @@ class TestEntryPoints:
 
 
 class TestGraphFiles:
-    def test_a_graph_with_a_known_operator_comes_back(self, tmp_path: Path) -> None:
+    def test_a_graph_with_a_known_operator_round_trips(self, tmp_path: Path) -> None:
         xtc.extend(written(tmp_path, "toaster_ops.py", OPERATOR))
         graph = graph_of(importlib.import_module("toaster_ops"))
         graph.save(tmp_path / "g.yaml")
@@ -213,7 +213,7 @@ class TestGraphFiles:
         assert loaded == graph
         assert loaded.evaluate(np.ones((2, 3), np.float32)).tolist() == [[3.0] * 3] * 2
 
-    def test_a_graph_with_an_unknown_one_is_not_saved(
+    def test_a_graph_with_an_unknown_operator_is_not_saved(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         written(tmp_path, "toaster_secret.py", OPERATOR)
@@ -226,7 +226,7 @@ class TestGraphFiles:
         assert not list(tmp_path.glob("*.yaml"))
         assert not list(tmp_path.glob(".*"))
 
-    def test_another_class_of_the_name_does_not_count(
+    def test_another_class_of_the_same_name_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         written(tmp_path, "toaster_relu.py", OPERATOR.replace('"twice"', '"relu"'))
@@ -237,7 +237,7 @@ class TestGraphFiles:
 
 
 @pytest.mark.slow
-def test_a_search_finds_schedules_of_an_operator_of_others(
+def test_a_search_supports_external_operators(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, "toaster_searched.py", OPERATOR)

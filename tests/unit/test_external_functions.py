@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of the user's compute tiles, in C and assembly, with both generators."""
+"""User functions in C and assembly compute tiles, with both code generators."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _source(folder: Path, element: str = "float", total: str = "float", status: 
 @pytest.mark.slow
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
 def test_tiles_tails_and_consumers(tmp_path: Path, codegen: str) -> None:
-    """Sizes that tiles do not divide, on threads, with a consumer in the loops."""
+    """Sizes with remainders, on threads, with a consumer in the loops."""
     graph = _product(relu=True)
     for parallel in (False, True):
         schedule = _scheduled(graph, _source(tmp_path), parallel=parallel)
@@ -115,7 +115,7 @@ def test_tiles_tails_and_consumers(tmp_path: Path, codegen: str) -> None:
     ("dtype", "element", "total"),
     [("float64", "double", "double"), ("int8", "int8_t", "int32_t"), ("int32",) + ("int32_t",) * 2],
 )
-def test_types_are_those_of_the_elements(
+def test_element_types_determine_c_types(
     tmp_path: Path, dtype: str, element: str, total: str
 ) -> None:
     graph = _product(dtype)
@@ -125,8 +125,8 @@ def test_types_are_those_of_the_elements(
 
 
 @pytest.mark.slow
-def test_a_changed_source_is_compiled_anew(tmp_path: Path) -> None:
-    """Also one that a source includes; and its status makes a call fail, but not the next."""
+def test_a_changed_source_is_recompiled(tmp_path: Path) -> None:
+    """Including a changed included file; a nonzero status fails its call, but not the next one."""
     graph = _product()
     schedule = _scheduled(graph, _source(tmp_path))
     with xtc.compile(graph, schedule=schedule) as module:
@@ -149,7 +149,7 @@ def test_another_signature_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sources_define_the_function(tmp_path: Path) -> None:
+def test_sources_must_define_the_function(tmp_path: Path) -> None:
     source = tmp_path / "empty.c"
     source.write_text("int nothing;\n")
     with pytest.raises(ArtifactError, match="undefined symbol: product") as refused:
@@ -194,9 +194,9 @@ def test_assembly(tmp_path: Path) -> None:
         module.check()
 
 
-def test_devices_call_no_functions_of_c(tmp_path: Path) -> None:
+def test_devices_refuse_external_functions(tmp_path: Path) -> None:
     graph = _product()
-    with pytest.raises(UserError, match="what runs C calls no functions of C"):
+    with pytest.raises(UserError, match="the target of C does not call C functions"):
         xtc.compile(graph, target="null", schedule=_scheduled(graph, _source(tmp_path)))
 
 
@@ -212,8 +212,8 @@ def test_the_example_of_the_page() -> None:
         module.check()
 
 
-def test_a_database_names_no_functions(tmp_path: Path) -> None:
-    """Neither schedule='tuned' nor a search compiles what a database names."""
+def test_schedules_of_a_database_call_no_functions(tmp_path: Path) -> None:
+    """Neither schedule='tuned' nor a search compiles functions that a database names."""
     nest = {"C": {"i": {}, "j": {"external": {"function": "f", "sources": "f.c"}}, "k": {}}}
     with pytest.raises(UserError, match="'j' of C calls 'f', which a schedule from a database"):
         schedule_texts(_product(), nest, trusted=False)

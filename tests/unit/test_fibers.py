@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fibers of simulators: what they keep, how many fit, and what using up a stack does."""
+"""Fibers of simulators: saved state, capacity, and stack overflow."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stacks", ["pool", "own"])
-def test_fibers_keep_their_variables(program: Path, stacks: str) -> None:
+def test_fibers_preserve_their_variables(program: Path, stacks: str) -> None:
     done = run(program, stacks)
     assert (done.returncode, done.stdout) == (0, ROUNDS)
 
 
 @pytest.mark.slow
-def test_a_fiber_that_ends_hands_its_stack_to_the_next_one(program: Path) -> None:
+def test_the_stack_of_an_ended_fiber_is_reused(program: Path) -> None:
     done = run(program, "replaced")
     assert (done.returncode, done.stdout) == (0, "fiber 0\nfiber 1\nfiber 2\n2 stacks\n")
 
@@ -46,11 +46,11 @@ def test_sixteen_thousand_fit_one_process(program: Path) -> None:
 
 
 @pytest.mark.slow
-def test_using_up_a_stack_is_a_fault(program: Path) -> None:
+def test_a_stack_overflow_is_a_fault(program: Path) -> None:
     assert run(program, "overflow").returncode == -signal.SIGSEGV
 
 
-def test_a_missing_stack_is_told(program: Path) -> None:
+def test_a_missing_stack_is_reported(program: Path) -> None:
     done = run(program, "endless")
     assert done.returncode == 1
     assert done.stderr.startswith(
@@ -59,7 +59,7 @@ def test_a_missing_stack_is_told(program: Path) -> None:
 
 
 @pytest.mark.parametrize("stacks", ["pool", "own"])
-def test_fibers_of_aarch64_keep_their_variables(tmp_path: Path, stacks: str) -> None:
+def test_fibers_on_aarch64_preserve_their_variables(tmp_path: Path, stacks: str) -> None:
     compiler, emulator = (shutil.which(name) for name in ("aarch64-linux-gnu-gcc", "qemu-aarch64"))
     if compiler is None or emulator is None:
         pytest.skip("needs aarch64-linux-gnu-gcc and qemu-aarch64")

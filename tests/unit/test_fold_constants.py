@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host would rewrite of constants in each call for a device is resident there."""
+"""Results that the host would compute from constants for a device in each call are folded."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def graph_of(write: Write, device: object) -> xtc.Graph:
 
 
 def sent_bytes(graph: xtc.Graph, device: NullDevice) -> float:
-    """What a second call sends, on a device array."""
+    """The bytes that a second call sends, on a device array."""
     with xtc.compile(graph, opt_level=0) as module:
         x = device.array(np.ones((32, 32), np.float32))
         module.check()
@@ -57,12 +57,12 @@ def sent_bytes(graph: xtc.Graph, device: NullDevice) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*REWRITTEN, *VIEWED])
-def test_no_call_sends_it(device: NullDevice, name: str) -> None:
+def test_folded_constants_are_not_sent(device: NullDevice, name: str) -> None:
     assert sent_bytes(graph_of((REWRITTEN | VIEWED)[name], device), device) == 0
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
-def test_the_graph_has_its_value(name: str) -> None:
+def test_the_graph_has_the_folded_value(name: str) -> None:
     graph = graph_of(REWRITTEN[name], "npu0")
     folded = fold_constants(graph)
     assert [node.op.name for node in folded] == ["add"]
@@ -72,12 +72,12 @@ def test_the_graph_has_its_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VIEWED)
-def test_views_are_left_to_passes_which_share_the_constant(name: str) -> None:
+def test_views_of_constants_are_not_folded(name: str) -> None:
     graph = graph_of(VIEWED[name], "npu0")
     assert fold_constants(graph) is graph
 
 
-def test_what_the_host_or_nobody_reads_stays() -> None:
+def test_results_without_device_readers_are_not_folded() -> None:
     weights = O.tensor((4,), name="w", const=np.ones(4, np.float32))
     with O.graph(name="host") as gb:
         wide = O.concat(weights, weights, axis=0, name="wide")
@@ -86,7 +86,7 @@ def test_what_the_host_or_nobody_reads_stays() -> None:
     assert [node.name for node in fold_constants(gb.graph)] == ["wide", "here", "there"]
 
 
-def test_scheduled_operators_results_and_what_grows_stay() -> None:
+def test_scheduled_operators_outputs_and_growing_results_are_not_folded() -> None:
     weights = O.tensor((16, 16), name="w", const=np.ones((16, 16), np.float32))
     with O.graph(name="kept") as gb:
         scheduled = O.cast(weights, "float16", name="scheduled")

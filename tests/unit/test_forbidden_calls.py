@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No code of the project can run what somebody else wrote, but where that is its purpose."""
+"""No code of the project runs foreign code, except where that is its purpose."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def found(root: Path, line: str) -> list[str]:
         ("tempfile.mktemp()", "tempfile.mktemp"),
     ],
 )
-def test_what_is_forbidden(tmp_path: Path, line: str, what: str) -> None:
+def test_forbidden_calls_are_reported(tmp_path: Path, line: str, what: str) -> None:
     assert found(tmp_path, line) == [f"xtc/core/code.py:2: {what}"]
 
 
@@ -78,11 +78,11 @@ def test_what_is_forbidden(tmp_path: Path, line: str, what: str) -> None:
         "tempfile.mkstemp()",
     ],
 )
-def test_what_is_allowed(tmp_path: Path, line: str) -> None:
+def test_allowed_calls_pass(tmp_path: Path, line: str) -> None:
     assert found(tmp_path, line) == []
 
 
-def test_an_exception_is_for_one_thing_in_one_file(tmp_path: Path) -> None:
+def test_an_exception_covers_one_name_in_one_file(tmp_path: Path) -> None:
     allowed = {("xtc/core/code.py", "runpy"): "reason"}
     assert found(tmp_path, "import runpy") == ["xtc/core/code.py:2: runpy"]
     assert forbidden_calls(tmp_path, allowed) == []

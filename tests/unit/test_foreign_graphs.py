@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs in the YAML of xtc-tools are read, and mistakes in them have a place."""
+"""Graphs in the YAML of xtc-tools are read, and errors have a location."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_padding_is_written_in_five_ways(
     assert graph.node("padded").output.type.shape == shape
 
 
-def test_our_own_files_are_read_as_ever(tmp_path: Path) -> None:
+def test_files_of_this_project_are_still_read(tmp_path: Path) -> None:
     graph = _read(tmp_path, GRAPH)
     graph.save(tmp_path / "own.yaml")
     assert xtc.from_yaml(tmp_path / "own.yaml") == graph
@@ -89,7 +89,7 @@ def test_our_own_files_are_read_as_ever(tmp_path: Path) -> None:
         ("outputs:\n- uid: '%4'\n", "", "a graph has no 'outputs'"),
     ],
 )
-def test_mistakes_have_a_place(tmp_path: Path, there: str, here: str, message: str) -> None:
+def test_errors_have_a_location(tmp_path: Path, there: str, here: str, message: str) -> None:
     assert there in GRAPH
     with pytest.raises(UserError) as refused:
         _read(tmp_path, GRAPH.replace(there, here))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MLIR that somebody else wrote: whatever it holds, the process that asked lives on."""
+"""Untrusted MLIR never ends the process that runs it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ INTERPRET = ["transform-interpreter"]
 
 
 def alive() -> bool:
-    """The next piece of work is done."""
+    """Check that the next request succeeds."""
     return "arith" not in run_passes(GOOD, ["canonicalize"])
 
 
@@ -80,7 +80,7 @@ def test_passes_run_on_text() -> None:
     assert "linalg.generic" in run_passes(text, [CopyByLoops(), "linalg-generalize-named-ops"])
 
 
-def test_mistakes_are_explained_with_their_place() -> None:
+def test_errors_have_a_location() -> None:
     with pytest.raises(CompileError) as failure:
         run_passes("\n  no.op", [], where="mine.mlir")
     assert failure.value.where == "mine.mlir"
@@ -100,11 +100,9 @@ def test_deep_nesting_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", NESTED)
 @pytest.mark.slow
-def test_deep_nesting_that_was_not_seen_is_survived(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undetected_deep_nesting_is_survived(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreign, "MAX_NESTING", 10 * DEEP)
-    with contextlib.suppress(CompileError):  # some overflow the stack, some only come close
+    with contextlib.suppress(CompileError):  # some overflow the stack, some nearly do
         run_passes(NESTED[name], [], keep_input=False)
     assert alive()
 
@@ -133,8 +131,8 @@ def test_brackets_in_strings_and_comments_do_not_count(text: str, deep: bool) ->
         check_text(text, "f")
 
 
-def test_what_the_check_lets_through_is_parsed() -> None:
-    """The limit leaves MLIR room: nothing so deep overflows its stack."""
+def test_the_deepest_accepted_nesting_is_parsed() -> None:
+    """The limit leaves a margin: no accepted text overflows MLIR's stack."""
     inner = MAX_NESTING - 2
     for text in (
         "module attributes {a.a = " + "[" * inner + "]" * inner + "} {}",
@@ -165,14 +163,14 @@ def test_a_stack_overflow_is_an_error() -> None:
 
 
 @pytest.mark.slow
-def test_endless_work_is_ended() -> None:
+def test_endless_work_is_stopped() -> None:
     with pytest.raises(ChildDied, match="took longer than 1 s and was ended"):
         run_passes(ENDLESS, [], Limits(seconds=1), keep_input=False)
     assert alive()
 
 
 @pytest.mark.slow
-def test_memory_without_bounds_is_not_given() -> None:
+def test_the_memory_limit_is_enforced() -> None:
     with pytest.raises(ChildDied) as failure:
         run_passes(UNROLL, INTERPRET, Limits(memory_bytes=64 << 20), keep_input=False)
     assert re.search(r"\d+ MiB of memory in use; the limit is 64 MiB", str(failure.value))
@@ -189,7 +187,9 @@ def test_the_input_of_a_crash_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert failure.value.hints == (hint,)
 
 
-def test_nothing_is_kept_of_other_mistakes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_input_of_other_errors_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(CompileError):
         run_passes("no.op", [])
@@ -199,7 +199,8 @@ def test_nothing_is_kept_of_other_mistakes(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def pass_lists() -> list[list[Step]]:
-    """What mutants go through: nothing, passes of MLIR, each of ours, and the host's stages."""
+    """The pass lists for mutants: none, passes of MLIR, each pass of the project, and the host's
+    stages."""
     target = discover.target("host")
     stages = target.pipeline(target.options()).stages
     lists: list[list[Step]] = [[], ["canonicalize", "cse"], INTERPRET]  # type: ignore[list-item]
@@ -218,7 +219,7 @@ def _plain(cls: type) -> bool:
 
 @pytest.mark.slow
 def test_mutants_and_passes(request: pytest.FixtureRequest) -> None:
-    """300 damaged modules (10,000 with --long): text or an error, from a process that lives."""
+    """300 damaged modules (10,000 with --long): text or an error, and the process survives."""
     texts, lists, random = mlir_mutator.corpus(FILECHECK), pass_lists(), Random(20)  # noqa: S311  no secret
     limits = Limits(seconds=2, memory_bytes=1 << 30)
     ends = {"text": 0, "error": 0, "death": 0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command in a forked process does what a new interpreter would do, and nothing of it is left."""
+"""A command in a forked process behaves as in a new interpreter, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("form", ["file", "code", "module"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_command_does_what_a_new_interpreter_does(
+def test_a_command_behaves_as_in_a_new_interpreter(
     server: ForkServer, tmp_path: Path, name: str, form: str
 ) -> None:
     (tmp_path / "program.py").write_text(PROGRAMS[name])
@@ -117,9 +117,7 @@ def test_a_command_does_what_a_new_interpreter_does(
     assert forked(server, tmp_path, "typed", *arguments) == expected
 
 
-def test_standard_input_may_be_closed_and_files_may_take_what_is_written(
-    server: ForkServer, tmp_path: Path
-) -> None:
+def test_standard_streams_may_be_closed_or_files(server: ForkServer, tmp_path: Path) -> None:
     program = "import sys; print(sys.stdin.read()); print('no', file=sys.stderr)"
     command = Command(["-c", program], ENVIRONMENT, str(tmp_path), 0o22)
     with (tmp_path / "both").open("w+") as both:
@@ -132,7 +130,7 @@ def test_standard_input_may_be_closed_and_files_may_take_what_is_written(
     assert (tmp_path / "both").read_text() == "\nno\n"
 
 
-def test_commands_of_a_pipeline_run_at_the_same_time(server: ForkServer, tmp_path: Path) -> None:
+def test_commands_of_a_pipeline_run_concurrently(server: ForkServer, tmp_path: Path) -> None:
     first = start(server, tmp_path, "-c", "while True: print('more')")
     command = Command(["-c", "print(input())"], ENVIRONMENT, str(tmp_path), 0o22)
     assert first.stdout
@@ -143,29 +141,27 @@ def test_commands_of_a_pipeline_run_at_the_same_time(server: ForkServer, tmp_pat
     assert first.wait() == 1  # a broken pipe
 
 
-def test_what_is_killed_has_died_of_the_signal(server: ForkServer, tmp_path: Path) -> None:
+def test_a_killed_command_reports_its_signal(server: ForkServer, tmp_path: Path) -> None:
     process = start(server, tmp_path, "-c", "import time; time.sleep(1000)")
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert forked(server, tmp_path, "", "-c", "print(1)") == (0, "1\n", "")
 
 
-def test_variables_of_one_command_are_not_those_of_the_next(
-    server: ForkServer, tmp_path: Path
-) -> None:
+def test_commands_share_no_variables(server: ForkServer, tmp_path: Path) -> None:
     forked(server, tmp_path, "", "-c", "import os; os.environ['LEFT'] = '1'; import csv")
     program = "import os, sys; print('LEFT' in os.environ, 'csv' in sys.modules)"
     assert forked(server, tmp_path, "", "-c", program)[1] == "False False\n"
 
 
-def test_packages_are_imported_before(tmp_path: Path) -> None:
+def test_packages_are_imported_beforehand(tmp_path: Path) -> None:
     server = ForkServer(("email", "no_such_package"), frozenset(ENVIRONMENT.items()))
     program = "import sys; print('email.mime.text' in sys.modules)"
     assert forked(server, tmp_path, "", "-c", program) == (0, "True\n", "")
     server.close()
 
 
-def test_a_server_that_died_is_an_error_and_the_next_command_has_another(tmp_path: Path) -> None:
+def test_a_dead_server_is_an_error_and_is_replaced(tmp_path: Path) -> None:
     server = ForkServer((), frozenset(ENVIRONMENT.items()))
     process = start(server, tmp_path, "-c", "import time; time.sleep(1000)")
     command = psutil.Process(process.pid)
@@ -180,7 +176,7 @@ def test_a_server_that_died_is_an_error_and_the_next_command_has_another(tmp_pat
     server.close()
 
 
-def test_nothing_runs_on_without_its_server(tmp_path: Path) -> None:
+def test_commands_end_with_their_server(tmp_path: Path) -> None:
     server = ForkServer((), frozenset(ENVIRONMENT.items()))
     sleep = "import time; time.sleep(1000)"
     program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '{sleep}'])"
@@ -204,5 +200,5 @@ def test_nothing_runs_on_without_its_server(tmp_path: Path) -> None:
         ([], False),
     ],
 )
-def test_other_forms_are_for_the_interpreter(arguments: list[str], known: bool) -> None:
+def test_other_command_forms_run_in_a_new_interpreter(arguments: list[str], known: bool) -> None:
     assert can_run(arguments) is known

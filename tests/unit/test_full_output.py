@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command whose output has no room says so in one line."""
+"""A command that cannot write its output reports this in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULE = Path(__file__).parents[1] / "filecheck" / "cli" / "Inputs" / "dead.mlir
 @pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [[str(MODULE)], ["--list-passes"]], ids=["short", "long"])
-def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
+def test_a_full_disk_is_reported(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "xtc.cli.opt", *arguments]
     with FULL.open("w") as full:
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)

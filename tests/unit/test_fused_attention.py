@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention whose scores stay in a cache is right, and what it was to the last bit."""
+"""Attention whose scores stay in a cache gives the same bits as without fusion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADS, PART = 3, 16
 def _attention(
     queries: int, keys: int, *, masked: bool = False, element: str = "float32", heads: int = HEADS
 ) -> Graph:
-    """Scaled attention as networks write it: heads out of the width, and back into it."""
+    """Scaled attention as in networks: heads split from the width, and merged again."""
 
     def split(tokens: int, name: str) -> xtc.Tensor:
         x = O.tensor((tokens, heads * PART), element, name=name)
@@ -38,7 +38,7 @@ def _attention(
 
 
 def _is_one_nest(graph: Graph, **options: Any) -> bool:
-    """Whether no tensor has the scores of all queries."""
+    """Whether no tensor holds the scores of all queries."""
     text = prepare(graph, **options).stage_text("scheduled")
     return "tensor<3x67x200xf32>" not in text
 
@@ -52,15 +52,15 @@ def _is_one_nest(graph: Graph, **options: Any) -> bool:
         ("c", 32, "float32", 3),
     ],
 )
-def test_attention_is_right(codegen: str, queries: int, element: str, heads: int) -> None:
+def test_attention_is_correct(codegen: str, queries: int, element: str, heads: int) -> None:
     graph = _attention(queries, 200, masked=True, element=element, heads=heads)
     with xtc.compile(graph, codegen=codegen) as module:
         module.check()
 
 
 @pytest.mark.slow
-def test_tiles_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tile leaves a rest of queries; sums keep their order nevertheless."""
+def test_tiles_change_no_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a remainder of queries; sums keep their order."""
     graph = _attention(67, 200, masked=True)
     assert _is_one_nest(graph, threads=2)
     rng = np.random.default_rng(3)

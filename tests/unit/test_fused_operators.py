@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operators share their loops is told beside the loop nests."""
+"""The listing of loop nests names the operators that share loops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def test_fusion_by_default_and_by_a_schedule() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_fused_operators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "net.py"
     file.write_text(GRAPH)
     assert command.run([str(file), "--nest"]) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fused, tiled and reordered operations compute what NumPy computes, once each, tile by tile."""
+"""Fused, tiled and reordered operations agree with NumPy, and compute nothing twice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from xtc_targets.host.passes.fuse_rows import FuseRows
 
 @contextmanager
 def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
-    """Tile and unroll graphs that are far too small for it to be worth it."""
+    """Tile and unroll graphs that are normally too small for it."""
 
     def smaller(step: Step) -> Step:
         if isinstance(step, FuseRows):
@@ -56,7 +56,7 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _left_to_fusion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products get no schedule, whatever their size: what is left is fused and tiled by rows."""
+    """Give matmuls no schedule, so that they are fused and tiled by rows."""
     monkeypatch.setattr(add_default_schedules, "_RULES", ())
 
 
@@ -95,7 +95,7 @@ def test_tiled_graphs_agree_with_numpy(
 @pytest.mark.slow
 @given(graphs(), st.integers(1, 9), st.sampled_from([1, 64, 256, 4096]))
 def test_nothing_is_computed_twice(graph: Graph, rows: int, bytes: int) -> None:
-    """Over all tiles, no operation does more iterations than it did on whole tensors."""
+    """Over all tiles, no operation runs more iterations than on whole tensors."""
     before = iterations(prepare(graph).stage_text("source"))
     with small_tiles(rows, bytes):
         after = iterations(scheduled(graph))
@@ -103,7 +103,7 @@ def test_nothing_is_computed_twice(graph: Graph, rows: int, bytes: int) -> None:
 
 
 def iterations(text: str) -> Counter[str]:
-    """How often the bodies of linalg operations run, by the ids they carry."""
+    """The number of runs of the bodies of linalg operations, by node id."""
     found: Counter[str] = Counter()
     with mlir.Context():
         module = mlir.Module.parse(text).operation
@@ -116,7 +116,7 @@ def iterations(text: str) -> Counter[str]:
 
 
 def trips_around(op: Any) -> int:
-    """How often the loops around an operation run it."""
+    """The number of runs of an operation in the surrounding loops."""
     total = 1
     while (op := op.parent) is not None:
         if op.name == "scf.for":
@@ -132,7 +132,7 @@ def matmul_relu(m: int, n: int, k: int, dtype: str = "float32") -> Graph:
     return gb.graph
 
 
-def test_a_product_and_its_epilogue_share_a_loop_over_rows_and_the_result() -> None:
+def test_a_matmul_and_its_epilogue_share_a_row_loop_and_the_result() -> None:
     text = scheduled(matmul_relu(64, 48, 32))
     assert loops(text) == 1
     assert re.findall(r"tensor.empty\(\) : (\S+)", text) == ["tensor<64x48xf32>"]
@@ -140,7 +140,7 @@ def test_a_product_and_its_epilogue_share_a_loop_over_rows_and_the_result() -> N
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_wider_total_is_a_tile(dtype: str) -> None:
+def test_a_wider_accumulator_is_a_tile(dtype: str) -> None:
     text = scheduled(matmul_relu(64, 48, 32, dtype))
     assert set(re.findall(r"tensor.empty\(\) : tensor<(\S+)xf32>", text)) == {"8x48"}
     assert "64x48xf32" not in text
@@ -154,7 +154,7 @@ def test_the_tile_is_allocated_once() -> None:
 
 
 @pytest.mark.slow
-def test_layers_that_follow_each_other_share_one_loop() -> None:
+def test_consecutive_layers_share_one_loop() -> None:
     x, w1, b1, w2 = tensors((64, 32), (32, 48), (48,), (48, 16))
     with O.graph(name="f") as gb:
         O.softmax(O.matmul(O.relu(O.add(O.matmul(x, w1), b1)), w2))
@@ -165,7 +165,7 @@ def test_layers_that_follow_each_other_share_one_loop() -> None:
     check(gb.graph)
 
 
-def test_layers_whose_weights_fill_a_cache_have_loops_of_their_own() -> None:
+def test_layers_whose_weights_fill_a_cache_have_separate_loops() -> None:
     x, w1, w2 = tensors((64, 512), (512, 512), (512, 512))
     with O.graph(name="f") as gb:
         O.relu(O.matmul(O.relu(O.matmul(x, w1)), w2))
@@ -182,12 +182,12 @@ def test_a_softmax_in_single_operators_is_one_loop() -> None:
     assert loops(text) == 1
     whole, row = re.findall(r"tensor.empty\(\) : (\S+)", text)
     assert whole == "tensor<64x256xf32>"
-    assert row in ("tensor<8xf32>", "tensor<16xf32>")  # 16 where a vector has as many lanes
+    assert row in ("tensor<8xf32>", "tensor<16xf32>")  # 16 if a vector has that many lanes
     check(gb.graph)
 
 
 @pytest.mark.slow
-def test_a_schedule_of_the_user_stands() -> None:
+def test_a_users_schedule_is_kept() -> None:
     graph = matmul_relu(64, 48, 32)
     nest = "{product: {i: {}, k: {}, j: {}}}"
     text = prepare(graph, schedule=nest).stage_text("scheduled")
@@ -245,7 +245,7 @@ def test_a_convolution_and_its_epilogue_share_rows_of_the_image() -> None:
     check(gb.graph)
 
 
-def test_operators_of_two_devices_share_nothing() -> None:
+def test_operators_of_two_devices_are_not_fused() -> None:
     text = prepare(matmul_relu(64, 48, 32)).stage_text("source")
     apart = text.replace("{__xtc_id_product_", '{xtc.device = "d0", __xtc_id_product_')
     with mlir.Context():
@@ -261,7 +261,7 @@ def test_operators_of_two_devices_share_nothing() -> None:
 )
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
-def test_odd_sizes(m: int, n: int, k: int, transpose_b: bool, dtype: str) -> None:
+def test_odd_sizes_are_correct(m: int, n: int, k: int, transpose_b: bool, dtype: str) -> None:
     a, b = tensors((m, k), (n, k) if transpose_b else (k, n), dtype=dtype)
     with O.graph(name="f") as gb:
         O.relu(O.matmul(a, b, transpose_b=transpose_b))
@@ -271,7 +271,7 @@ def test_odd_sizes(m: int, n: int, k: int, transpose_b: bool, dtype: str) -> Non
 
 @pytest.mark.slow
 def test_sums_keep_their_order() -> None:
-    """Orders, tiles and unrolled bodies change no bit, since no sum is reassociated."""
+    """Loop order, tiles and unrolled bodies change no bits, because no sum is reassociated."""
     a, b = tensors((37, 53), (53, 41))
     with O.graph(name="f") as gb:
         O.matmul(a, b)

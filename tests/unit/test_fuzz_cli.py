@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever stands on a command line, a command ends with an exit code or an error it explains."""
+"""Commands with arbitrary arguments end with an exit code or an explained error."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ LOOP = {
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with files to name, where commands run, and whose canary stays away."""
+    """A folder with files to name, where commands run, and in which no canary may appear."""
     path = tmp_path_factory.mktemp("fuzz")
     write_files(path)
     with pytest.MonkeyPatch.context() as patch, hostile_text.nothing_evaluated(path):
@@ -132,7 +132,7 @@ def write_files(path: Path) -> None:
 
 
 def words(options: dict[str, tuple[str, ...]], file: str) -> st.SearchStrategy[list[str]]:
-    """Arguments: most often one file that fits and options that exist, or else anything."""
+    """Arguments: most often a valid file and existing options, otherwise anything."""
     option = st.sampled_from(sorted(options)).flatmap(lambda name: with_value(name, options[name]))
     word = st.one_of(st.sampled_from(FILES), hostile_text.texts).map(lambda word: [word])
     tame = st.lists(option, max_size=3).map(lambda groups: [[file], *groups])
@@ -142,7 +142,7 @@ def words(options: dict[str, tuple[str, ...]], file: str) -> st.SearchStrategy[l
 
 
 def mostly(usual: st.SearchStrategy[T], odd: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
-    """Now and then something odd: one odd word is enough for a command to look at no other."""
+    """Mostly the usual choice: one odd word is enough for a command to ignore the rest."""
     return st.integers(0, 9).flatmap(lambda number: odd if number == 7 else usual)
 
 
@@ -155,7 +155,7 @@ def with_value(name: str, values: tuple[str, ...]) -> st.SearchStrategy[list[str
 
 
 def ends(command: Command, argv: Sequence[str]) -> None:
-    """The command returns an exit code, explains a mistake, or stops as argparse does."""
+    """Check that the command returns an exit code, explains an error, or exits like argparse."""
     out, err = io.StringIO(), io.StringIO()
     code: object = 1
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -201,14 +201,14 @@ def test_any_arguments_of_xtc(argv: list[str]) -> None:
     [
         (b"graph =", "SyntaxError: invalid syntax"),
         (b"\xff\xfe", "SyntaxError"),
-        (b"\0", "SyntaxError|ValueError"),  # by the version of Python
+        (b"\0", "SyntaxError|ValueError"),  # depends on the version of Python
         (b"import nowhere_to_be_found", "ModuleNotFoundError"),
         (b"raise RecursionError", "RecursionError"),
         (b"graph = 3", "'graph' in program.py is int"),
         (b"", "defines 0 graphs"),
     ],
 )
-def test_programs_that_fail(program: bytes, what: str) -> None:
+def test_failing_programs_are_reported(program: bytes, what: str) -> None:
     path = Path("program.py")
     path.write_bytes(program)
     with pytest.raises(UserError, match=what):
@@ -216,7 +216,7 @@ def test_programs_that_fail(program: bytes, what: str) -> None:
 
 
 @pytest.mark.parametrize("stage", [[], ["--stage", "source"]], ids=["artifact", "stage"])
-def test_output_of_the_longest_name_and_of_one_longer(stage: list[str]) -> None:
+def test_output_files_have_names_of_limited_length(stage: list[str]) -> None:
     longest = str(len(stage)) * os.pathconf(".", "PC_NAME_MAX")
     assert compile.run([GRAPH, *stage, "--output", longest]) == 0
     with pytest.raises(UserError, match="File name too long"):

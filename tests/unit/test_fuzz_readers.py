@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever options, environment, manifests, artifacts and constants hold: a value or an error."""
+"""Arbitrary options, variables, manifests, artifacts and constants give a value or an error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ODD_JSON = st.sampled_from(
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The working directory, whose canary stays away."""
+    """The working directory, in which no canary may appear."""
     path = tmp_path_factory.mktemp("fuzz")
     with pytest.MonkeyPatch.context() as patch, hostile_text.nothing_evaluated(path):
         patch.chdir(path)
@@ -96,7 +96,7 @@ def test_any_environment(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("text", [t for t in hostile_text.PAYLOADS if t.split()[0] != "touch"])
 @pytest.mark.slow
-def test_the_compiler_s_name_is_no_shell_command(text: str, monkeypatch: Any) -> None:
+def test_the_compilers_name_is_not_run_by_a_shell(text: str, monkeypatch: Any) -> None:
     monkeypatch.setenv(CC.name, text)
     x = O.tensor((2,), name="X")
     with O.graph(name="positive") as gb:
@@ -146,8 +146,8 @@ def test_any_bytes_for_a_manifest(data: bytes) -> None:
 
 @pytest.mark.parametrize("name", [MANIFEST_FILE, "module.mlir"])
 @pytest.mark.parametrize("kind", ["pipe", "folder", "endless", "loop", "missing"])
-def test_what_is_no_file_is_not_read(tmp_path: Path, name: str, kind: str) -> None:
-    """Neither waited for, nor read without end."""
+def test_special_files_are_not_read(tmp_path: Path, name: str, kind: str) -> None:
+    """The reader neither blocks on them nor reads endlessly."""
     (tmp_path / MANIFEST_FILE).write_text(MANIFEST)
     path = tmp_path / name
     path.unlink(missing_ok=True)
@@ -163,34 +163,34 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, name: str, kind: str) -> No
         Artifact.read(tmp_path)
 
 
-def test_a_manifest_without_end_is_not_read(tmp_path: Path) -> None:
+def test_an_endless_manifest_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / MANIFEST_FILE).open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(ArtifactError, match="larger than"):
         Artifact.read(tmp_path)
 
 
-def test_files_of_any_size_are_hashed_in_pieces(tmp_path: Path) -> None:
+def test_large_files_are_hashed_in_pieces(tmp_path: Path) -> None:
     content = bytes(range(256)) * 20_000
     (tmp_path / "file").write_bytes(content)
     assert file_hash(tmp_path / "file") == hashlib.sha256(content).hexdigest()
 
 
 def constants() -> bytes:
-    """A file of constants as it should be."""
+    """A valid file of constants."""
     file = io.BytesIO()
     write_constants(file, {"w": np.ones((3, 2), np.float32), "b": np.array(True)})
     return file.getvalue()
 
 
-def test_the_file_as_it_should_be_is_read() -> None:
+def test_a_valid_file_is_read() -> None:
     assert set(read(constants())) == {"w", "b"}
 
 
 @pytest.mark.slow
 @given(st.data())
 def test_any_damaged_constants(data: st.DataObject) -> None:
-    """Whoever changes the file can change the hash beside it as well."""
+    """An attacker can change the recorded hash together with the file."""
     content = bytearray(constants())
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(content)))
@@ -203,12 +203,12 @@ def test_any_damaged_constants(data: st.DataObject) -> None:
 
 @given(st.binary(max_size=300))
 @pytest.mark.slow
-def test_any_bytes_are_no_constants(content: bytes) -> None:
+def test_arbitrary_bytes_are_refused_as_constants(content: bytes) -> None:
     with pytest.raises(UserError):
         read(content)
 
 
-def test_objects_are_not_loaded_from_constants() -> None:
+def test_pickled_objects_are_refused_as_constants() -> None:
     class Payload:
         def __reduce__(self) -> Any:
             return Path.touch, (Path(hostile_text.CANARY),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a schedule's text holds: a schedule or a UserError, at once, and nothing is executed."""
+"""Arbitrary schedule texts give a schedule or a UserError quickly, and nothing is executed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PIECE = st.one_of(
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The working directory, whose canary stays away."""
+    """The working directory, in which no canary may appear."""
     path = tmp_path_factory.mktemp("fuzz")
     with pytest.MonkeyPatch.context() as patch, hostile_text.nothing_evaluated(path):
         patch.chdir(path)
@@ -55,7 +55,7 @@ def graph() -> Graph:
 
 
 def reads_or_explains(graph: Graph, text: str) -> bool:
-    """Whether the text is a schedule; what it says it is, it says again."""
+    """Whether the text is a schedule; its printed form is read back as the same schedule."""
     try:
         found = prepare(graph, schedule=text).schedules
     except UserError:

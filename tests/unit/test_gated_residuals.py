@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of networks in which a gate scales a branch before it joins its shortcut."""
+"""Network blocks in which a gate scales a branch before it is added to its shortcut."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _layer(x: Tensor, channels: int) -> Tensor:
 
 
 def _gate(x: Tensor) -> Tensor:
-    """A factor of each channel, from its mean."""
+    """A factor for each channel, from its mean."""
     channels = x.type.sizes[-1]
     means = O.reshape(O.reduce_mean(x, axes=(1, 2)), (1, channels))
     return O.reshape(O.sigmoid(O.matmul(means, _weights(channels, channels))), (1, 1, 1, channels))
@@ -42,7 +42,7 @@ def _two_blocks() -> Graph:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_sum_of_two_convolutions_of_which_one_is_gated(threads: int) -> None:
-    # The sum is an epilogue of the shortcut, and reads a result that has moved before.
+def test_a_gated_convolution_is_added_to_its_shortcut(threads: int) -> None:
+    # The sum is an epilogue of the shortcut, and reads a result that was moved earlier.
     with xtc.compile(_two_blocks(), threads=threads) as module:
         module.check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents made from the code say what the code says."""
+"""The generated pages are up to date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_no_page_is_stale() -> None:
     assert stale_pages(ROOT) == [], "run `make docs`"
 
 
-def test_a_stale_page_is_found_and_rewritten(tmp_path: Path) -> None:
+def test_a_stale_page_is_detected_and_rewritten(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     assert stale_pages(tmp_path) == list(PAGES)
     main(tmp_path)

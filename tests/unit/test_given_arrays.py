@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that do not hold what they say: odd booleans, masks, objects that fail to convert."""
+"""Arrays with invalid contents: odd booleans, masks, objects that fail to convert."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MASKED = np.ma.masked_array(np.ones(4, np.bool_), [False, True, False, False])
 
 
 class _Failing:
-    """An object whose conversion fails in its own way."""
+    """An object whose conversion raises an exception."""
 
     def __array__(self, *_: object, **__: object) -> Any:
         raise LookupError("the file is gone")
@@ -30,7 +30,7 @@ class _Failing:
 
 @pytest.fixture(scope="module")
 def chosen() -> Iterator[xtc.Module]:
-    """1 where C is true, 2 elsewhere, and how many are true."""
+    """1 where C is true, 2 elsewhere, and the number of true elements."""
     c = O.tensor((4,), "bool", name="C")
     first, second = (O.tensor((4,), "int32", const=np.full(4, n, np.int32)) for n in (1, 2))
     with O.graph(name="chosen") as gb:
@@ -39,13 +39,13 @@ def chosen() -> Iterator[xtc.Module]:
         yield module
 
 
-def test_every_byte_but_0_is_true(chosen: xtc.Module) -> None:
+def test_every_nonzero_byte_is_true(chosen: xtc.Module) -> None:
     numbers, count = chosen(ODD)
     assert numbers.tolist() == [2, 1, 1, 1]
     assert count == 3
 
 
-def test_a_constant_of_odd_booleans() -> None:
+def test_odd_booleans_in_a_constant_are_true() -> None:
     with O.graph(name="odd") as gb:
         O.cast(O.tensor((4,), "bool", const=ODD), "int32")
     with xtc.compile(gb.graph) as module:
@@ -53,7 +53,7 @@ def test_a_constant_of_odd_booleans() -> None:
 
 
 @pytest.mark.slow
-def test_odd_booleans_on_a_device() -> None:
+def test_odd_booleans_on_a_device_are_true() -> None:
     with NullDevice() as device:
         bytes_there = device.array(ODD).numpy().view(np.uint8)
     assert bytes_there.tolist() == [0, 1, 1, 1]
@@ -73,21 +73,21 @@ def _on_a_device(value: object, _: xtc.Module) -> object:
 
 
 @pytest.mark.parametrize("give", [_as_input, _as_constant, _on_a_device])
-def test_a_mask_is_not_lost(give: Callable[..., object], chosen: xtc.Module) -> None:
+def test_a_masked_array_is_refused(give: Callable[..., object], chosen: xtc.Module) -> None:
     with pytest.raises(UserError, match="is a masked array, whose mask would be lost") as error:
         give(MASKED, chosen)
-    assert error.value.hints == ("say what masked elements are: array.filled(0)",)
+    assert error.value.hints == ("fill masked elements: array.filled(0)",)
 
 
 @pytest.mark.parametrize("give", [_as_input, _as_constant, _on_a_device])
-def test_a_failing_conversion_is_told(give: Callable[..., object], chosen: xtc.Module) -> None:
+def test_a_failing_conversion_is_reported(give: Callable[..., object], chosen: xtc.Module) -> None:
     with pytest.raises(UserError, match="of type _Failing cannot be read as an array") as error:
         give(_Failing(), chosen)
     assert error.value.notes == ("LookupError: the file is gone",)
     assert isinstance(error.value.__cause__, LookupError)
 
 
-def test_unusable_threads_are_told_where_nothing_is_parallel(
+def test_invalid_threads_are_reported_without_parallel_loops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with O.graph(name="small") as gb:
@@ -97,7 +97,7 @@ def test_unusable_threads_are_told_where_nothing_is_parallel(
         xtc.compile(gb.graph, in_memory=True)
 
 
-def test_a_graph_file_imports_what_is_beside_it(tmp_path: Path) -> None:
+def test_a_graph_file_imports_modules_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "sizes_beside.py").write_text("N = 5\n")
     (tmp_path / "graph.py").write_text(
         "import sizes_beside\nimport xtc.ops as O\n"

@@ -13,7 +13,7 @@ from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
 from xtc.graph.builder import GraphBuilder, apply
 
-# What a tensor can be.
+# Declarations of tensors.
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from xtc.graph.builder import GraphBuilder, apply
         (lambda: O.tensor((4,), "float32", device=3), "device=3 is not a device"),
     ],
 )
-def test_a_bad_tensor_is_refused(make: Callable[[], object], message: str) -> None:
+def test_an_invalid_tensor_is_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(UserError) as info:
         make()
     assert message in str(info.value)
@@ -67,16 +67,16 @@ def test_a_tensor_has_no_truth_value() -> None:
         bool(float_input(2))
 
 
-# What goes wrong while a graph is written.
+# Errors while a graph is written.
 
 
-def test_an_operator_stands_inside_a_graph() -> None:
+def test_an_operator_outside_a_graph_is_refused() -> None:
     x = float_input(2)
     fails(lambda: O.relu(x), "O.relu is called outside of a graph", here())
     fails(lambda: O.inputs(x), "O.inputs is called outside of a graph", here())
 
 
-def test_an_operand_is_a_tensor() -> None:
+def test_an_operand_must_be_a_tensor() -> None:
     def write() -> None:
         with O.graph():
             apply(O.relu(float_input(2)).producer.op, [1.0, 2.0])  # type: ignore[union-attr]
@@ -109,7 +109,7 @@ def test_an_operand_of_a_finished_graph_is_refused() -> None:
     fails(write, "belongs to another graph", here() - 2)
 
 
-def test_a_graph_inside_another_is_a_part_of_it_and_a_graph() -> None:
+def test_a_nested_graph_is_also_part_of_the_outer_one() -> None:
     x, w = O.tensor((4, 8), name="X"), O.tensor((8, 6), name="W")
     with O.graph(name="layer") as layer:
         with O.graph(name="product") as product:
@@ -147,11 +147,11 @@ def test_a_layout_is_the_order_of_dimensions_in_memory() -> None:
         ({"layout": (0, 1), "const": np.ones((2, 3), "float32")}, "a constant has no layout"),
     ],
 )
-def test_what_a_tensor_cannot_be(arguments: dict[str, Any], message: str) -> None:
+def test_contradictory_declarations_are_refused(arguments: dict[str, Any], message: str) -> None:
     fails(lambda: O.tensor((2, 3), **arguments), message, here())
 
 
-def test_shapes_that_do_not_fit_name_operands_and_line() -> None:
+def test_incompatible_shapes_name_operands_and_line() -> None:
     def write() -> None:
         with O.graph():
             O.matmul(float_input(2, 3), float_input(4, 5))
@@ -166,7 +166,7 @@ def test_names_are_identifiers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["int", "main", "expf", "__init"])
-def test_a_graph_takes_no_name_of_c(name: str) -> None:
+def test_a_graph_cannot_be_named_like_a_c_function(name: str) -> None:
     def write() -> None:
         with O.graph(name):
             O.relu(float_input(2))
@@ -191,7 +191,7 @@ def test_attributes_that_are_not_plain_data_are_refused() -> None:
     fails(write, "attribute 'factors' of scale is dict, not plain data", here() - 2)
 
 
-# What goes wrong when a graph is finished.
+# Errors when a graph is finished.
 
 
 def finish(write: Callable[[], object]) -> Callable[[], object]:
@@ -202,11 +202,11 @@ def finish(write: Callable[[], object]) -> Callable[[], object]:
     return run
 
 
-def test_a_graph_has_operators() -> None:
+def test_a_graph_without_operators_is_refused() -> None:
     fails(lambda: O.graph("empty").__enter__().__exit__(None, None, None), "no operator", here())
 
 
-def test_two_tensors_with_one_name() -> None:
+def test_two_tensors_of_one_name_are_refused() -> None:
     x = O.tensor((2,), name="x")
     first = here() - 1
 
@@ -214,14 +214,14 @@ def test_two_tensors_with_one_name() -> None:
     assert f"test_graph.py:{first}" in error.notes[0]
 
 
-def test_made_up_names_leave_the_users_own_alone() -> None:
+def test_generated_names_avoid_the_users_names() -> None:
     with O.graph() as gb:
         O.relu(O.relu(O.relu(float_input(2), name="relu1")), name="input0")
     assert [node.name for node in gb.graph] == ["relu1", "relu0", "input0"]
     assert [tensor.name for tensor in gb.graph.inputs] == ["input1"]
 
 
-def test_a_declared_tensor_is_used() -> None:
+def test_an_unused_tensor_is_refused() -> None:
     def write() -> None:
         with O.graph():
             O.tensor((2,), name="lonely")
@@ -230,7 +230,7 @@ def test_a_declared_tensor_is_used() -> None:
     fails(write, "tensor 'lonely' is declared but never used", here() - 3)
 
 
-def test_a_result_is_used_or_an_output() -> None:
+def test_an_unused_result_is_refused() -> None:
     x = float_input(2)
 
     def write() -> None:
@@ -241,7 +241,7 @@ def test_a_result_is_used_or_an_output() -> None:
     fails(write, "the result of relu is neither used nor an output", here() - 3)
 
 
-def test_outputs_are_computed_here() -> None:
+def test_outputs_must_be_computed_in_the_graph() -> None:
     x = O.tensor((2,), name="x")
     declared = here() - 1
 
@@ -279,7 +279,7 @@ def test_outputs_are_listed_once() -> None:
     fails(finish(number), "O.outputs takes tensors, not int", number.__code__.co_firstlineno + 2)
 
 
-def test_inputs_are_all_there_and_inputs() -> None:
+def test_listed_inputs_must_be_complete_and_inputs() -> None:
     x, y = O.tensor((2,), name="x"), O.tensor((2,), name="y")
     declared = here() - 1
 
@@ -310,7 +310,7 @@ def test_inputs_are_in_the_order_given() -> None:
 
 
 def test_inputs_are_in_the_order_of_their_declarations() -> None:
-    """Not of their uses: two of one type would change places without an error."""
+    """Not of their uses: two inputs of one type would be exchanged without an error."""
     x, y = float_input(2, name="x"), float_input(2, name="y")
     with O.graph() as gb:
         O.sub(y, x)
@@ -319,7 +319,7 @@ def test_inputs_are_in_the_order_of_their_declarations() -> None:
     assert gb.graph.evaluate(four, two).tolist() == [-2, -2]
 
 
-def test_a_graph_is_there_after_its_block() -> None:
+def test_a_graph_is_available_after_its_block() -> None:
     with O.graph(name="late") as gb:
         O.relu(float_input(2))
         fails(lambda: gb.graph, "graph 'late' is not finished", here())

@@ -51,7 +51,7 @@ def classes(root: ElementTree.Element) -> list[list[str]]:
     return [element.get("class", "").split() for element in root.iter(f"{SVG}g")]
 
 
-# What a drawing says.
+# The contents of a drawing.
 
 
 def test_a_drawing_shows_everything_once() -> None:
@@ -76,7 +76,7 @@ def test_a_drawing_shows_everything_once() -> None:
     assert Line(1, 9, "1×8×8×4 float32") in drawing.lines
 
 
-def test_long_texts_are_shortened() -> None:
+def test_long_labels_are_shortened() -> None:
     assert shortened("a" * 40) == "a" * 40
     assert shortened("a" * 41) == "a" * 39 + "…"
 
@@ -160,7 +160,7 @@ def test_graphviz_text() -> None:
     assert lines[-1] == "}"
 
 
-def test_quoted_text_ends_where_it_should() -> None:
+def test_quoted_text_is_terminated() -> None:
     assert dot.quoted('a"b', "c\\", "d\ne") == '"a\\"b\\nc\\\\\\nd e"'
 
 
@@ -178,12 +178,12 @@ def test_wider_text_is_wider() -> None:
     assert text_width("conv2d", "heading") > text_width("conv2d", "detail")
 
 
-# Where everything is.
+# The layout.
 
 
 @st.composite
 def drawings(draw: Any) -> tuple[list[Vertex], list[Edge]]:
-    """Random acyclic drawings, with double edges and long ones."""
+    """Random acyclic drawings, with duplicate edges and long ones."""
     count = draw(st.integers(1, 12))
     sizes = st.floats(20, 200)
     vertices = [
@@ -253,8 +253,8 @@ def test_no_edge_runs_through_a_box(drawing: tuple[list[Vertex], list[Edge]]) ->
 
 @pytest.mark.slow
 @given(drawings())
-def test_labels_have_room(drawing: tuple[list[Vertex], list[Edge]]) -> None:
-    """Where a label stands, no other edge passes and no box begins."""
+def test_labels_do_not_overlap(drawing: tuple[list[Vertex], list[Edge]]) -> None:
+    """No other edge and no box overlaps a label."""
     vertices, edges = drawing
     layout = lay_out(vertices, edges)
     for vertex, (x, _), bottom in zip(vertices, layout.centers, layout.bottoms, strict=True):
@@ -281,7 +281,7 @@ def test_a_chain_is_a_straight_line() -> None:
     assert all(len({x for x, _ in points}) == 1 for points in layout.edges)
 
 
-def test_a_shortcut_passes_beside_in_one_lane() -> None:
+def test_a_shortcut_stays_in_one_lane() -> None:
     vertices = [Vertex(60, 40, 80) for _ in range(6)]
     edges = [*itertools.pairwise(vertices), (vertices[0], vertices[5])]
     layout = lay_out(vertices, edges)
@@ -289,7 +289,7 @@ def test_a_shortcut_passes_beside_in_one_lane() -> None:
     assert len({x for x, _ in layout.edges[-1][2:-2]}) == 1
 
 
-def test_what_stands_beside_does_not_push() -> None:
+def test_light_boxes_do_not_shift_a_chain() -> None:
     chain = [Vertex(60, 40, 80) for _ in range(4)]
     beside = [Vertex(100, 40, light=True) for _ in range(3)]
     vertices = [chain[0], *beside, *chain[1:]]
@@ -300,7 +300,7 @@ def test_what_stands_beside_does_not_push() -> None:
 
 @pytest.mark.slow
 @given(drawings())
-def test_layers_and_bends(drawing: tuple[list[Vertex], list[Edge]]) -> None:
+def test_long_edges_bend_in_every_layer(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     vertices, edges = drawing
     layers, bends = layered(vertices, edges)
     boxes = [vertex for layer in layers for vertex in layer if not vertex.bend]
@@ -320,7 +320,7 @@ def slow_crossings(layers: Sequence[Sequence[Vertex]]) -> int:
     return count
 
 
-def test_crossings_that_need_not_be_are_removed() -> None:
+def test_avoidable_crossings_are_removed() -> None:
     top = [Vertex(50, 20) for _ in range(3)]
     low = [Vertex(50, 20) for _ in range(3)]
     edges = [(top[0], low[2]), (top[1], low[1]), (top[2], low[0])]
@@ -340,7 +340,7 @@ def test_isotonic_regression_agrees_with_scipy(pairs: list[tuple[float, float]])
         np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
-def test_what_notebooks_and_prompts_show() -> None:
+def test_notebooks_show_drawings_and_prompts_text() -> None:
     graph = residual()
     assert graph._repr_svg_() == graph.to_svg()
     assert repr(graph) == (

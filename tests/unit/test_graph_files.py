@@ -46,7 +46,7 @@ def test_a_graph_is_saved_and_loaded(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["graph.yaml"]  # noqa: PTH208
 
 
-def test_large_constants_lie_beside_the_graph(
+def test_large_constants_are_in_a_separate_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(yaml_file, "MAX_INLINE", 1 << 16)
@@ -80,7 +80,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def replace_constants(saved: Path, data: bytes) -> None:
-    """Other constants, with the hash that makes the graph's file believe in them."""
+    """Replace the constants, and their hash in the graph's file."""
     beside = saved.with_name("large.constants.npz")
     old, new = (hashlib.sha256(stored).hexdigest() for stored in (beside.read_bytes(), data))
     beside.write_bytes(data)
@@ -94,7 +94,7 @@ def load_fails(path: Path, message: str) -> UserError:
     return info.value
 
 
-def test_changed_constants_are_noticed(saved: Path) -> None:
+def test_changed_constants_are_detected(saved: Path) -> None:
     beside = saved.with_name("large.constants.npz")
     data = bytearray(beside.read_bytes())
     data[-200] ^= 1
@@ -103,7 +103,7 @@ def test_changed_constants_are_noticed(saved: Path) -> None:
     assert str(error.where).startswith(f"{saved}:6:")
 
 
-def test_missing_constants_are_noticed(saved: Path) -> None:
+def test_missing_constants_are_detected(saved: Path) -> None:
     saved.with_name("large.constants.npz").unlink()
     load_fails(saved, "the constants file 'large.constants.npz' is missing")
 
@@ -145,11 +145,11 @@ GOOD = {
     ("data", "message"),
     [
         (b"", "is damaged"),
-        (b"PK\x05\x06" + bytes(18), "does not hold the graph's constants"),
+        (b"PK\x05\x06" + bytes(18), "does not contain the graph's constants"),
         (b"x" * 100, "is damaged"),
         (b"x" * (1 << 20), "is larger than its constants"),
-        (npz(w=GOOD["w"], b=GOOD["b"]), "does not hold the graph's constants"),
-        (npz(**GOOD, other=b""), "does not hold the graph's constants"),
+        (npz(w=GOOD["w"], b=GOOD["b"]), "does not contain the graph's constants"),
+        (npz(**GOOD, other=b""), "does not contain the graph's constants"),
         (npz(**GOOD)[:-40], "is damaged"),
         (npz(**GOOD | {"w": b"junk"}), "is damaged"),
         (
@@ -184,7 +184,7 @@ def test_compressed_constants_are_refused(saved: Path) -> None:
     load_fails(saved, "w.npy is compressed")
 
 
-def test_what_is_no_graph_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_fails(tmp_path / "absent.yaml", "there is no graph file")
     load_fails(tmp_path, "there is no graph file")
     (tmp_path / "latin.yaml").write_bytes(b"name: \xff")
@@ -216,7 +216,7 @@ def test_a_failed_save_changes_nothing(
     assert {file.name: file.read_bytes() for file in saved.parent.iterdir()} == before
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be saved"):
         two_layers().save(tmp_path / "absent" / "graph.yaml")
     with pytest.raises(UserError, match="it is a folder"):
@@ -224,7 +224,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_constants_of_no_supported_size_are_not_read(saved: Path) -> None:
+def test_constants_of_wrong_size_are_not_read(saved: Path) -> None:
     text = saved.read_text().replace("shape: [4, 300]", "shape: [400000, 300]")
     saved.write_text(text)
     load_fails(saved, "is damaged")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a graph file holds, reading it gives a graph or a UserError, and nothing else."""
+"""Reading an arbitrary graph file gives a graph or a UserError."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LINE_ENDS = "\n\r\x85\u2028\u2029"
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The working directory, whose canary stays away."""
+    """The working directory, in which no canary may appear."""
     path = tmp_path_factory.mktemp("fuzz")
     with pytest.MonkeyPatch.context() as patch, hostile_text.nothing_evaluated(path):
         patch.chdir(path)
@@ -94,7 +94,7 @@ def test_any_damaged_graph(data: st.DataObject) -> None:
 
 
 def damaged(data: st.DataObject, text: str) -> str:
-    """Some part replaced, doubled, moved or left out."""
+    """A part of the text replaced, duplicated, moved or deleted."""
     start = data.draw(st.integers(0, len(text)))
     stop = start + data.draw(st.integers(0, 12))
     how = data.draw(st.sampled_from(["replace", "insert", "drop", "double", "cut", "line", "word"]))
@@ -108,7 +108,7 @@ def damaged(data: st.DataObject, text: str) -> str:
 
 
 def damaged_lines(data: st.DataObject, text: str) -> str:
-    """A line moved, doubled or left out."""
+    """A line moved, duplicated or deleted."""
     lines = text.splitlines(keepends=True) or [""]
     line = lines.pop(data.draw(st.integers(0, len(lines) - 1)))
     for _ in range(data.draw(st.integers(0, 2))):
@@ -117,7 +117,7 @@ def damaged_lines(data: st.DataObject, text: str) -> str:
 
 
 def damaged_words(data: st.DataObject, text: str) -> str:
-    """A word in place of another one, which keeps the text well-formed more often than not."""
+    """A word replaced by another one, which usually keeps the text well-formed."""
     words = sorted(set(text.replace(",", " ").replace("[", " ").replace("]", " ").split())) or [""]
     old, new = data.draw(st.sampled_from(words)), data.draw(st.sampled_from([*words, "-3", "relu"]))
     return text.replace(old, new, data.draw(st.integers(1, 3))) if old else text

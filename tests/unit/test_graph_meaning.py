@@ -13,7 +13,7 @@ from xtc.graph.builder import apply
 from xtc.graph.graph import Graph
 from xtc.graph.placement import Placement
 
-# What a graph tells.
+# Queries of a graph.
 
 
 def test_a_graph_prints_itself() -> None:
@@ -108,7 +108,7 @@ def test_a_size_that_an_operator_refuses_names_its_line() -> None:
     assert gb.graph.bind(n=4).outputs[0].shape == (4,)
 
 
-# The meaning in NumPy.
+# Evaluation with NumPy.
 
 
 def test_a_graph_is_evaluated_by_position_and_by_name() -> None:
@@ -150,7 +150,7 @@ X = np.ones((2, 4), np.float32)
         ((np.float32(1),), {}, "input 'x' has shape"),
     ],
 )
-def test_arrays_that_do_not_fit(args: Any, arrays: Any, message: str) -> None:
+def test_invalid_arrays_are_refused(args: Any, arrays: Any, message: str) -> None:
     with pytest.raises(UserError) as info:
         two_layers().evaluate(*args, **arrays)
     assert message in str(info.value)

@@ -60,7 +60,7 @@ def small() -> Graph:
 
 
 def fails(text: str, message: str, place: str) -> UserError:
-    """Parsing raises a UserError with `message`, at `place`, a line and a column."""
+    """Check that parsing raises a UserError with `message` at `place`, a line and a column."""
     with pytest.raises(UserError) as info:
         Graph.from_yaml(text, "graph.yaml")
     assert message in str(info.value)
@@ -69,7 +69,7 @@ def fails(text: str, message: str, place: str) -> UserError:
     return info.value
 
 
-# What is written is read back.
+# Round trips.
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_every_operator_is_read_back_equal(path: Path) -> None:
     assert Graph.from_yaml(Graph.to_yaml(graph)) == graph
 
 
-def test_there_are_operators_to_read_back() -> None:
+def test_operators_are_covered_by_the_round_trip() -> None:
     assert OPERATORS
 
 
@@ -178,7 +178,7 @@ def test_devices_are_read_back_with_their_target() -> None:
     assert read.inputs[0].placement == Placement("null", "board-3:1")
 
 
-# What is refused, and where.
+# Errors and their locations.
 
 SWAPS = [
     ("xtc_graph: 1", "xtc_graph: 2", "format version 2 is unknown", "1:12"),
@@ -244,7 +244,7 @@ SWAPS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message", "place"), SWAPS, ids=range(len(SWAPS)))
-def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str, place: str) -> None:
+def test_errors_have_a_location(old: str, new: str, message: str, place: str) -> None:
     assert old in SMALL
     fails(SMALL.replace(old, new, 1), message, place)
 
@@ -259,11 +259,11 @@ ATTRIBUTES = [
 
 
 @pytest.mark.parametrize(("attribute", "message", "place"), ATTRIBUTES)
-def test_an_attribute_has_its_type(attribute: str, message: str, place: str) -> None:
+def test_an_attribute_of_wrong_type_is_refused(attribute: str, message: str, place: str) -> None:
     fails(SMALL.replace("[x, w]\n", f"[x, w]\n    attributes: {{{attribute}}}\n"), message, place)
 
 
-def test_an_attribute_without_default_is_there() -> None:
+def test_a_missing_attribute_is_refused() -> None:
     text = SMALL.replace("op: mul\n", "op: pad\n").replace("[h, half]", "[h]")
     fails(text, "pad lacks the attribute 'padding'", "19:9")
 
@@ -278,7 +278,7 @@ def test_a_cycle_is_named() -> None:
     assert error.notes == ("'a' needs 'c' needs 'b' needs 'a'",)
 
 
-def test_an_operators_surprise_is_the_users_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_exception_of_a_type_rule_is_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def surprised(self: object, *inputs: object) -> None:
         raise IndexError("tuple index out of range")
 
@@ -287,7 +287,7 @@ def test_an_operators_surprise_is_the_users_error(monkeypatch: pytest.MonkeyPatc
     assert "tuple index out of range" in error.notes
 
 
-# What is hostile.
+# Hostile files.
 
 
 def test_deep_nesting_is_refused_at_once() -> None:
@@ -316,12 +316,12 @@ def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n...\n"])
-def test_nothing_is_no_graph(text: str) -> None:
+def test_an_empty_file_is_refused(text: str) -> None:
     with pytest.raises(UserError):
         Graph.from_yaml(text)
 
 
-def test_text_that_is_not_unicode() -> None:
+def test_text_that_is_not_unicode_is_refused() -> None:
     with pytest.raises(UserError, match=r"not Unicode|does not allow"):
         Graph.from_yaml("name: \ud800")
 

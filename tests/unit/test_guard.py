@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work in processes of its own: results and errors come back, whatever else happens stays there."""
+"""Work in child processes: results and errors come back, and crashes are contained."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def children() -> set[int]:
 
 
 @pytest.mark.slow
-def test_a_server_whose_reader_was_killed_ends_in_silence() -> None:
+def test_a_server_whose_reader_was_killed_ends_silently() -> None:
     code = "from xtc.system.sandbox.server import serve; serve(lambda job: 'done')"
     with subprocess.Popen(
         [sys.executable, "-c", code],
@@ -60,7 +60,7 @@ def test_a_server_whose_reader_was_killed_ends_in_silence() -> None:
 
 
 @pytest.mark.slow
-def test_results_come_back(workers: Workers) -> None:
+def test_results_are_returned(workers: Workers) -> None:
     assert ask(workers, "return", "é\n\0\u2028") == "é\n\0\u2028"
     assert ask(workers, "repeat", 3_000_000) == "é" * 3_000_000
     assert ask(workers, "return", "x" * 3_000_000) == "x" * 3_000_000
@@ -73,7 +73,7 @@ def test_one_server_has_a_child_for_each_request(workers: Workers) -> None:
     assert len({child, next_child, parent, str(os.getpid())}) == 4
 
 
-def test_errors_come_back_as_they_were_raised(workers: Workers) -> None:
+def test_errors_are_raised_in_the_parent(workers: Workers) -> None:
     with pytest.raises(UserError) as failure:
         ask(workers, "fail", "user")
     error = failure.value
@@ -83,7 +83,7 @@ def test_errors_come_back_as_they_were_raised(workers: Workers) -> None:
         ask(workers, "fail", "timeout")
 
 
-def test_a_bug_is_an_error_with_its_place(workers: Workers) -> None:
+def test_an_unexpected_exception_has_its_location(workers: Workers) -> None:
     with pytest.raises(
         CompileError, match="failed on this input with KeyError: 'no such key'"
     ) as at:
@@ -98,7 +98,7 @@ def test_a_crash_names_its_signal(workers: Workers, name: str) -> None:
     assert ask(workers, "return", "alive") == "alive"
 
 
-def test_a_crash_quotes_the_last_words(workers: Workers) -> None:
+def test_a_crash_quotes_the_last_output(workers: Workers) -> None:
     with pytest.raises(ChildDied, match="SIGSEGV") as failure:
         ask(workers, "say and crash", "x" * 10_000 + " the reason")
     (note,) = failure.value.notes
@@ -113,13 +113,13 @@ def test_work_that_ends_the_process_has_no_result(workers: Workers) -> None:
 
 @pytest.mark.parametrize("do", ["sleep", "spin"])
 @pytest.mark.slow
-def test_what_takes_too_long_is_ended(workers: Workers, do: str) -> None:
+def test_the_time_limit_ends_the_child(workers: Workers, do: str) -> None:
     with pytest.raises(ChildDied, match=r"took longer than 0\.5 s and was ended"):
         ask(workers, do, 60, SHORT)
 
 
 @pytest.mark.slow
-def test_what_ignores_its_alarm_is_killed(
+def test_a_child_that_ignores_its_alarm_is_killed(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from xtc.system.sandbox import child
@@ -133,7 +133,7 @@ def test_what_ignores_its_alarm_is_killed(
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit address space")
 @pytest.mark.slow
-def test_what_needs_too_much_memory_is_ended(workers: Workers) -> None:
+def test_the_memory_limit_ends_the_child(workers: Workers) -> None:
     with pytest.raises(ChildDied, match="the work ran out of memory") as failure:
         ask(workers, "memory", limits=Limits(memory_bytes=256 * MIB))
     assert "the limit is 256 MiB" in failure.value.notes[-1]
@@ -152,7 +152,7 @@ def test_limits_hold_in_the_child(workers: Workers) -> None:
     ("seconds", "memory"),
     [(0, MIB), (-1, MIB), (float("nan"), MIB), (float("inf"), MIB), (1, 0), (1, -1), (1, 1 << 60)],
 )
-def test_limits_that_are_none(seconds: float, memory: int) -> None:
+def test_invalid_limits_are_refused(seconds: float, memory: int) -> None:
     with pytest.raises(UserError, match="limit of"):
         Limits(seconds, memory)
 
@@ -173,7 +173,7 @@ def test_a_server_that_died_is_replaced(workers: Workers) -> None:
 
 
 @pytest.mark.slow
-def test_threads_ask_at_the_same_time() -> None:
+def test_threads_send_requests_concurrently() -> None:
     before, workers = children(), Workers(guard_jobs.__name__)
     with ThreadPoolExecutor(3) as pool:
         answers = list(pool.map(lambda n: ask(workers, "return", f"{n}"), range(30)))
@@ -223,7 +223,7 @@ def test_a_fork_leaves_the_servers_to_the_parent(workers: Workers) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_child_says_is_handed_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_childs_output_is_forwarded(capsys: pytest.CaptureFixture[str]) -> None:
     def work() -> str:
         os.write(2, "hélas\n".encode())
         return "done"
@@ -239,13 +239,13 @@ def test_what_the_child_says_is_handed_on(capsys: pytest.CaptureFixture[str]) ->
     "data",
     [b"", b"{", b"[]", b"{}", b"null", b'{"class": "Exception"}', b"\xff", b"[" * 100_000],
 )
-def test_what_is_no_reply(data: bytes) -> None:
+def test_an_invalid_reply_is_an_error(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         reply.decode(data)
 
 
 @pytest.mark.slow
-def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fork_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 

@@ -20,13 +20,13 @@ pytestmark = pytest.mark.slow
 
 IS_LONG = settings().max_examples > 100
 GPU_GRAPHS, MPPA_GRAPHS = (500, 500) if IS_LONG else (10, 3)
-PART = 50  # graphs of a test
+PART = 50  # graphs per test
 ARCHITECTURES = ("sm_90a", "sm_80")
 
 
 @pytest.fixture(scope="module", params=[*ARCHITECTURES, "mppa"])
 def device(request: pytest.FixtureRequest) -> Iterator[DriverDevice]:
-    """Each GPU, and an MPPA whose transfers are as late as they may be."""
+    """Each GPU, and an MPPA whose transfers complete as late as possible."""
     gc.collect()
     if request.param == "mppa":
         with MppaDevice(MppaOptions(dma_mode="deferred")) as opened:
@@ -53,7 +53,7 @@ def test_graphs_agree_with_numpy(device: DriverDevice, part: int) -> None:
             assert device.memory_info()[0] == 0
 
 
-def test_a_contraction_writes_beside_what_it_reads() -> None:
+def test_a_contraction_writes_next_to_its_operand() -> None:
     with NvgpuDevice() as device:
         a, b = O.tensor((128, 96), "float16", name="A"), O.tensor((96, 64), "float16", name="B")
         c, d = O.tensor((64, 33), "float16", name="C"), O.tensor((97, 100), "float16", name="D")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The repository keeps the rules of the house; each rule finds what breaks it."""
+"""The repository follows the house rules, and each rule detects violations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_the_repository_keeps_the_rule(rule: Rule) -> None:
+def test_the_repository_follows_the_rule(rule: Rule) -> None:
     assert rule(ROOT) == []
 
 
@@ -73,7 +73,7 @@ def test_an_operator_needs_its_lit_twin(tmp_path: Path) -> None:
     assert rules.operators_without_twin(tmp_path) == []
 
 
-def test_a_file_of_operators_is_one_or_is_listed(tmp_path: Path) -> None:
+def test_a_file_of_operators_defines_one_or_is_listed(tmp_path: Path) -> None:
     write(tmp_path, {"xtc/ops/mat_mul.py": MATMUL, "xtc/ops/kind.py": "class Kind:\n    n: int"})
     assert rules.operators_without_twin(tmp_path, {"kind.py"}) == [
         "xtc/ops/mat_mul.py: no operator 'mat_mul', nor is it listed as infrastructure"
@@ -93,7 +93,7 @@ def test_a_file_of_operators_is_one_or_is_listed(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("folder", ["xtc/core", "mlir_passes"])
-def test_only_a_target_names_itself(tmp_path: Path, folder: str, line: str) -> None:
+def test_only_its_folder_names_a_target(tmp_path: Path, folder: str, line: str) -> None:
     targets = {"targets/mppa/__init__.py": line, "targets/host/__init__.py": line}
     assert rules.targets_named_outside(write(tmp_path, targets), {}) == []
     write(tmp_path, {f"{folder}/code.py": f"\n{line}\n"})
@@ -111,12 +111,12 @@ def test_only_a_target_names_itself(tmp_path: Path, folder: str, line: str) -> N
         'name = "XTC_MPPA_PLATFORM"',
     ],
 )
-def test_prose_and_operation_names_are_no_target_names(tmp_path: Path, line: str) -> None:
+def test_prose_and_operation_names_do_not_name_targets(tmp_path: Path, line: str) -> None:
     tree = {"targets/mppa/a.py": "", "targets/host/a.py": "", "xtc/code.py": line}
     assert rules.targets_named_outside(write(tmp_path, tree), {}) == []
 
 
-def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
+def test_an_unused_exception_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {"targets/host/a.py": "", "xtc/driver.py": 'DEFAULT = "host"'})
     allowed = {("xtc/driver.py", "host"): "the default target"}
     assert rules.targets_named_outside(tmp_path, allowed) == []
@@ -127,7 +127,7 @@ def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_builders_alone_make_operations_by_name(tmp_path: Path) -> None:
+def test_only_builders_create_operations_by_name(tmp_path: Path) -> None:
     line = 'Operation.create("arith.addi", [type], [a, b])\n'
     write(tmp_path, {f"{rules.BUILDERS}generic.py": line, "xtc/a.py": "Module.create()\n"})
     assert rules.operations_made_by_name(tmp_path) == []
@@ -191,7 +191,7 @@ def test_one_file_imports_dynamically(tmp_path: Path, line: str) -> None:
         "device.load_module(image)",
     ],
 )
-def test_finding_a_file_is_no_dynamic_import(tmp_path: Path, line: str) -> None:
+def test_finding_a_file_is_not_a_dynamic_import(tmp_path: Path, line: str) -> None:
     assert rules.dynamic_imports(write(tmp_path, {"xtc/code.py": line})) == []
 
 
@@ -253,7 +253,7 @@ def test_names_of_files_do_not_differ_by_an_s(tmp_path: Path) -> None:
     assert file_names.names_that_differ_by_an_s(tmp_path) == []
 
 
-def test_a_helper_has_one_name_but_in_the_rooms_of_targets(tmp_path: Path) -> None:
+def test_helpers_of_different_targets_may_have_equal_names(tmp_path: Path) -> None:
     write(tmp_path, {"targets/t/passes/_sizes.py": "", "targets/u/passes/_sizes.py": ""})
     assert file_names.helpers_of_one_name(tmp_path) == []
     write(tmp_path, {"mlir_passes/tensor/_sizes.py": ""})
@@ -272,9 +272,9 @@ def test_a_helper_has_one_name_but_in_the_rooms_of_targets(tmp_path: Path) -> No
         ("raise UserError(f'{x} is no array')", "is no array"),
     ],
 )
-def test_phrases_of_another_language_are_reported(tmp_path: Path, line: str, said: str) -> None:
+def test_translated_phrases_are_reported(tmp_path: Path, line: str, said: str) -> None:
     kept = '"""None if there is no array; it is no longer kept."""\nx: int | None\nwhere: str\n'
-    write(tmp_path, {"xtc/kept.py": kept, "tests/unit/a.py": line, "docs/style.md": line})
+    write(tmp_path, {"xtc/kept.py": kept, "docs/style.md": line})
     assert house_phrases.translated_phrases(tmp_path) == []
     edited = ["xtc/core/a.py", "docs/a.md", "README.md"]
     write(tmp_path, dict.fromkeys(edited, f"\n{line}\n"))

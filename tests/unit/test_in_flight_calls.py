@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In-flight calls: closing waits for those of other threads, and for nothing else."""
+"""Closing waits for in-flight calls of other threads only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.driver.in_flight_calls import InFlightCalls
 
 
 def in_a_use(uses: InFlightCalls, until: threading.Event) -> threading.Thread:
-    """A thread that is in the midst of a use until the event."""
+    """A thread that is inside a use until the event."""
     begun = threading.Event()
 
     def use() -> None:
@@ -51,14 +51,14 @@ def test_a_thread_cannot_wait_for_itself() -> None:
     uses.close()
 
 
-def test_a_use_that_fails_is_over() -> None:
+def test_a_failed_use_has_ended() -> None:
     uses = InFlightCalls("the thing")
     with pytest.raises(ZeroDivisionError), uses:
         raise ZeroDivisionError
     uses.close()
 
 
-def test_a_child_process_waits_for_no_thread_of_its_parent() -> None:
+def test_a_child_process_does_not_wait_for_threads_of_its_parent() -> None:
     uses, until = InFlightCalls("the thing"), threading.Event()
     user = in_a_use(uses, until)
     child = os.fork()

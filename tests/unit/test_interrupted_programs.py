@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C ends a call while a simulated kernel runs for good, and its device can be opened again."""
+"""Ctrl-C ends a call while a simulated kernel runs endlessly, and its device can be reopened."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_interrupt_ends_a_kernel_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+def test_an_interrupt_ends_a_kernel_and_leaks_nothing(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}  # noqa: TID251
     program = f"{BEGIN}{PROGRAMS[name]}print('again', flush=True)\n"
     ran = subprocess.Popen(

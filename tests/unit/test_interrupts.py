@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C at any moment of a compilation is a KeyboardInterrupt, and leaves nothing behind."""
+"""Ctrl-C at any point of a compilation raises KeyboardInterrupt, and leaves no files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xtc.ir.interrupts import delayed_interrupts, many_delays
 from xtc.system.workspace import sweep
 
 ROOT = Path(__file__).parents[2]
-# What Python before 3.12 makes of an exception, an interrupt too, while a class is created.
+# Python before 3.12 replaces an exception during the creation of a class, also an interrupt.
 CLASS_CREATION = "RuntimeError: Error calling __set_name__"
 PROGRAM = """
 import signal, sys, xtc
@@ -34,7 +34,7 @@ for rows in range(1, 1000):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
-def test_an_interrupt_leaves_nothing(codegen: str, tmp_path: Path, is_long: bool) -> None:
+def test_an_interrupt_leaves_no_files(codegen: str, tmp_path: Path, is_long: bool) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}  # noqa: TID251
     chance = random.Random(0)  # noqa: S311  moments, not secrets
     for _ in range(100 if is_long else 3):
@@ -56,12 +56,14 @@ def test_an_interrupt_leaves_nothing(codegen: str, tmp_path: Path, is_long: bool
             assert ran.returncode in (-signal.SIGINT, 130)
         assert "KeyboardInterrupt" in said
         own = tmp_path / f"xtc-{os.geteuid()}"
-        sweep(own)  # as the next process does: a lock can be left where it was being made
-        assert set(tmp_path.rglob("*")) <= {own}  # an early one comes before there is a folder
+        sweep(own)  # as the next process does: a lock may remain if its creation was interrupted
+        assert set(tmp_path.rglob("*")) <= {
+            own
+        }  # an early interrupt precedes the creation of the folder
 
 
 class Interrupted(Exception):  # noqa: N818
-    """What a program's own handler raises."""
+    """The exception of a program's own handler."""
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block(
 
 
 @pytest.mark.usefixtures("handler")
-def test_between_many_delays_an_interrupt_takes_effect_at_once() -> None:
+def test_an_interrupt_takes_effect_between_delays() -> None:
     before, done = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
@@ -111,14 +113,14 @@ def test_between_many_delays_an_interrupt_takes_effect_at_once() -> None:
 
 
 @pytest.mark.usefixtures("handler")
-def test_without_an_interrupt_nothing_happens() -> None:
+def test_a_delay_without_an_interrupt_has_no_effect() -> None:
     before = signal.getsignal(signal.SIGINT)
     with delayed_interrupts():
         pass
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_another_thread_leaves_handlers_alone() -> None:
+def test_other_threads_do_not_change_handlers() -> None:
     seen = []
 
     def look() -> None:

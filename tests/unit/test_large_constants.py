@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large constants of ONNX models are held once, whoever reads them."""
+"""Large constants of ONNX models are in memory once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS, WIDTH = 640, 48
 
 
 def tied_model(table: Array) -> Any:
-    """A table of embeddings that is the last layer's weights too."""
+    """A table of embeddings that is also the weights of the last layer."""
     helper = onnx.helper
     nodes = [
         helper.make_node("Gather", ["table", "words"], ["found"]),
@@ -37,12 +37,12 @@ def tied_model(table: Array) -> Any:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
 
-def drawn() -> Array:
+def random_table() -> Array:
     return np.random.default_rng(0).standard_normal((WORDS, WIDTH), np.float32)
 
 
 def test_a_table_that_two_operators_read_is_one_constant(tmp_path: Path) -> None:
-    table = drawn()
+    table = random_table()
     onnx.save(tied_model(table), tmp_path / "tied.onnx")
     graph = xtc.from_onnx(tmp_path / "tied.onnx").graph
     words = np.array([5, 0, WORDS - 1])
@@ -54,8 +54,8 @@ def test_a_table_that_two_operators_read_is_one_constant(tmp_path: Path) -> None
     assert stored < 1.5 * table.nbytes + 100_000
 
 
-def test_the_arrays_are_those_of_the_file_and_nobody_can_write_them() -> None:
-    graph = xtc.from_onnx(tied_model(drawn())).graph
+def test_a_shared_array_is_stored_once_and_read_only() -> None:
+    graph = xtc.from_onnx(tied_model(random_table())).graph
     values = [tensor.const for tensor in graph.constants]
     assert len({value.ctypes.data for value in values if value is not None}) == 1
     for value in values:
@@ -64,21 +64,21 @@ def test_the_arrays_are_those_of_the_file_and_nobody_can_write_them() -> None:
             value[0, 0] = 1
 
 
-def test_a_model_still_says_what_it_expects() -> None:
+def test_a_model_still_describes_its_inputs() -> None:
     pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
-    table, words = drawn(), np.array([1, 2, 3])
+    table, words = random_table(), np.array([1, 2, 3])
     results, _ = xtc.from_onnx(tied_model(table)).expected({"words": words})
     np.testing.assert_allclose(results["scores"], table[words] @ table.T, rtol=1e-4, atol=1e-4)
 
 
-def test_data_that_does_not_fit_its_type_is_refused() -> None:
-    model = tied_model(drawn())
+def test_data_of_the_wrong_size_is_refused() -> None:
+    model = tied_model(random_table())
     model.graph.initializer[0].raw_data = bytes(4 * WORDS * WIDTH - 4)
     with pytest.raises(UserError, match="violates ONNX's rules"):
         xtc.from_onnx(model)
 
 
-def test_an_array_of_the_user_is_copied() -> None:
+def test_a_users_array_is_copied() -> None:
     array = np.ones(4, np.float32)
     tensor = O.tensor((4,), const=array)
     array[:] = 2
@@ -86,7 +86,7 @@ def test_an_array_of_the_user_is_copied() -> None:
     assert tensor.const.tolist() == [1, 1, 1, 1]
 
 
-def test_equal_constants_become_one_and_others_stay() -> None:
+def test_equal_constants_are_merged() -> None:
     zeros = np.zeros(4, np.float32)
     x = O.tensor((4,), name="x")
     with O.graph(name="g") as gb:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What unrolling makes grows with the factor alone: no loops in copies but those that iterate."""
+"""Unrolled code grows with the factor only: copies contain no loops of one iteration."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FLOAT, INT = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
 
 
 def agree(node: Any, x: Any, kinds: list[int], version: int = 3, **constants: Any) -> list[Any]:
-    """What the graph of a node gives on `x`, which is what ONNX Runtime gives."""
+    """The result of a node's graph on `x`, which must equal that of ONNX Runtime."""
     graph = helper.make_graph(
         [node],
         "learned",
@@ -73,7 +73,7 @@ def trees(rng: Any, kind: str, count: int, targets: int, modes: list[str]) -> di
 
 
 def samples(rng: Any, count: int = 40) -> Any:
-    """Halves, some of them at a split, some not a number."""
+    """Multiples of one half, some equal to a split, some NaN."""
     x = (rng.integers(-4, 5, (count, 4)) / 2).astype(np.float32)
     x[rng.random(x.shape) < 0.1] = np.nan
     return x
@@ -81,7 +81,7 @@ def samples(rng: Any, count: int = 40) -> Any:
 
 @pytest.mark.parametrize("modes", [["BRANCH_LEQ"], ["BRANCH_LT"], ["BRANCH_GTE"], ["BRANCH_GT"]])
 @pytest.mark.parametrize("how", ["SUM", "AVERAGE", "MAX"])
-def test_a_forest_of_numbers(modes: list[str], how: str) -> None:
+def test_regression_forests(modes: list[str], how: str) -> None:
     rng = np.random.default_rng(len(how))
     given = trees(rng, "target", 5, 1, modes)
     node = helper.make_node(
@@ -99,7 +99,7 @@ def test_a_forest_of_numbers(modes: list[str], how: str) -> None:
 
 @pytest.mark.parametrize("modes", [["BRANCH_LEQ", "BRANCH_GT"], ["BRANCH_EQ", "BRANCH_NEQ"]])
 @pytest.mark.parametrize("how", ["NONE", "LOGISTIC"])
-def test_a_forest_of_classes(modes: list[str], how: str) -> None:
+def test_classification_forests(modes: list[str], how: str) -> None:
     rng = np.random.default_rng(5)
     given = trees(rng, "class", 4, 3, modes)
     node = helper.make_node(
@@ -116,7 +116,7 @@ def test_a_forest_of_classes(modes: list[str], how: str) -> None:
 
 @pytest.mark.parametrize("positive", [True, False])
 @pytest.mark.parametrize("how", ["NONE", "LOGISTIC"])
-def test_two_classes_of_which_trees_weigh_one(positive: bool, how: str) -> None:
+def test_binary_classification_with_weights_of_one_class(positive: bool, how: str) -> None:
     rng = np.random.default_rng(3)
     given = trees(rng, "class", 3, 1, ["BRANCH_LEQ"])
     if positive:
@@ -189,7 +189,7 @@ def test_features() -> None:
     agree(node("LabelEncoder", **table), whole, [FLOAT])
 
 
-def test_labels_that_are_texts_are_refused() -> None:
+def test_text_labels_are_refused() -> None:
     node = helper.make_node(
         "LinearClassifier",
         ["x"],

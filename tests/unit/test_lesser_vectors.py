@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code for processors with narrower vectors than this one's: random operators of every family."""
+"""Code for processors with narrower vectors than this machine's: all operator families."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def product(rng: Random) -> Graph:
-    """Large enough for a schedule with vectors, with tails more often than not."""
+def matmul_graph(rng: Random) -> Graph:
+    """Large enough for a schedule with vectors, usually with remainders."""
     m, n, k = (rng.choice(SIZES) for _ in range(3))
     dtype = rng.choice(("float32", "float32", "float64"))
     a, b = O.tensor((m, k), dtype, name="a"), O.tensor((k, n), dtype, name="b")
@@ -46,7 +46,7 @@ def product(rng: Random) -> Graph:
 @given(seed=st.integers(0, (1 << 32) - 1))
 def test_random_operators(family: str, processor: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
-    make = product if family == "product" else lambda rng: random_graph(rng, family)
+    make = matmul_graph if family == "product" else lambda rng: random_graph(rng, family)
     graphs = [make(rng) for _ in range(BATCH)]
     batch = [prepare(graph, features=FEATURES[processor]) for graph in graphs]
     inputs = [random_inputs(rng, graph) for graph in graphs]
@@ -62,8 +62,8 @@ def test_random_operators(family: str, processor: str, seed: int) -> None:
 @pytest.mark.parametrize(
     ("processor", "found", "missing"), [("avx2", "ymm", "zmm"), ("sse2", "xmm", "ymm")]
 )
-def test_registers_are_no_wider(processor: str, found: str, missing: str) -> None:
-    compilation = prepare(product(Random(1)), features=FEATURES[processor])  # noqa: S311
+def test_registers_have_the_processors_width(processor: str, found: str, missing: str) -> None:
+    compilation = prepare(matmul_graph(Random(1)), features=FEATURES[processor])  # noqa: S311
     text = compilation.stage_text("code")
     assert found in text
     assert missing not in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a RUN line of a lit test may say, and that a wrong one fails."""
+"""RUN lines of lit tests: supported commands, and failures of wrong ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lit(suite: Path, text: str, *options: str) -> tuple[int, str]:
         "REQUIRES: target-null, target-host\nRUN: echo",
     ],
 )
-def test_what_a_test_may_say(lit_suite: Path, lines: str) -> None:
+def test_supported_run_lines_pass(lit_suite: Path, lines: str) -> None:
     code, report = lit(lit_suite, lines)
     assert code == 0, report
     assert "Passed: 1" in report
@@ -60,13 +60,13 @@ def test_what_a_test_may_say(lit_suite: Path, lines: str) -> None:
         "CHECK: a test without a RUN line",
     ],
 )
-def test_what_fails(lit_suite: Path, lines: str) -> None:
+def test_failing_run_lines_fail(lit_suite: Path, lines: str) -> None:
     code, report = lit(lit_suite, lines)
     assert code == 1, report
 
 
 @pytest.mark.slow
-def test_output_and_messages_come_in_the_order_of_writing(lit_suite: Path) -> None:
+def test_output_and_messages_are_in_order(lit_suite: Path) -> None:
     program = "import sys; print(1); print(2, file=sys.stderr); print(3)"
     checks = "CHECK: 1\nCHECK-NEXT: 2\nCHECK-NEXT: 3"
     code, report = lit(lit_suite, f"RUN: %python -c '{program}' 2>&1 | FileCheck %s\n{checks}")
@@ -74,14 +74,14 @@ def test_output_and_messages_come_in_the_order_of_writing(lit_suite: Path) -> No
 
 
 @pytest.mark.slow
-def test_an_absent_feature_leaves_a_test_out(lit_suite: Path) -> None:
+def test_a_missing_feature_skips_a_test(lit_suite: Path) -> None:
     code, report = lit(lit_suite, "REQUIRES: target-nowhere\nRUN: false")
     assert code == 0
     assert "Unsupported: 1" in report
 
 
 @pytest.mark.slow
-def test_real_devices_are_named_on_the_command_line(lit_suite: Path) -> None:
+def test_real_devices_are_selected_on_the_command_line(lit_suite: Path) -> None:
     text = "REQUIRES: device-null\nRUN: echo"
     assert "Unsupported: 1" in lit(lit_suite, text)[1]
     assert "Passed: 1" in lit(lit_suite, text, "--param", "devices=null,host")[1]
@@ -101,7 +101,7 @@ SHOW = "import psutil; print(*psutil.Process().cmdline())"
         ("", "forks=0", False),
     ],
 )
-def test_commands_are_forked_where_a_new_interpreter_would_start_alike(
+def test_commands_are_forked_if_a_new_interpreter_would_start_equally(
     lit_suite: Path, before: str, option: str, is_forked: bool
 ) -> None:
     check = "CHECK" if is_forked else "CHECK-NOT"
@@ -113,7 +113,7 @@ def test_commands_are_forked_where_a_new_interpreter_would_start_alike(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("started", ["", "not ", "env A=1 "])
-def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
+def test_no_process_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
     text = f"RUN: {started}%python %S/endless.py | FileCheck %s"
     write_endless(lit_suite)
     code, report = lit(lit_suite, text, "--timeout", "2")
@@ -124,7 +124,7 @@ def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> None:
+def test_no_process_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> None:
     write_endless(lit_suite)
     for name in ("a", "b", "c"):
         (lit_suite / f"{name}.test").write_text("RUN: %python %S/endless.py")
@@ -139,7 +139,7 @@ def test_nothing_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> No
 
 
 @pytest.mark.slow
-def test_what_is_imported_before_is_what_every_installation_has() -> None:
+def test_only_required_packages_are_imported_beforehand() -> None:
     """Packages of extras are large, and make every fork slow."""
     config = (ROOT / "tests" / "filecheck" / "lit.cfg.py").read_text()
     (packages,) = re.findall(r"^PACKAGES = (\(.*\))$", config, re.MULTILINE)
@@ -156,7 +156,7 @@ def test_what_is_imported_before_is_what_every_installation_has() -> None:
 
 
 def write_endless(suite: Path) -> None:
-    """A program that starts itself once more and waits for ever, and tells the two processes."""
+    """A program that starts itself again and waits forever, and reports both processes."""
     (suite / "endless.py").write_text(
         "import os, pathlib, subprocess, sys, time\n"
         "pathlib.Path(__file__).with_name(f'{os.getpid()}.started').touch()\n"

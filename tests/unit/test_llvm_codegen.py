@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IR to objects and assembly: the machine's mark on the code, determinism, threads, silence."""
+"""IR to objects and assembly: effects of the machine, determinism, threads, no output."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def assembly(ir: str, *machine: str, opt: int = 3) -> str:
         ("znver5", "-avx512f", "%ymm", "%zmm"),
     ],
 )
-def test_registers_are_those_of_processor_and_features(
+def test_registers_follow_processor_and_features(
     cpu: str, features: str, widest: str, absent: str | None
 ) -> None:
     text = assembly(AXPY, LINUX, cpu, features)
@@ -79,7 +79,7 @@ def test_fused_multiply_add_needs_its_feature() -> None:
     assert "fmadd" not in assembly(AXPY, LINUX, "x86-64", "+avx")
 
 
-def test_optimization_level_is_obeyed() -> None:
+def test_the_optimization_level_has_an_effect() -> None:
     assert "mulps" not in assembly(AXPY, LINUX, "x86-64", opt=0)
     assert "mulps" in assembly(AXPY, LINUX, "x86-64", opt=3)
 
@@ -130,7 +130,7 @@ def test_assembly_is_of_the_machine(triple: str, cpu: str, expected: str) -> Non
     assert expected in assembly(AXPY, triple, cpu)
 
 
-def test_bitcode_is_taken_too() -> None:
+def test_bitcode_is_accepted() -> None:
     done = subprocess.run(
         [package_file("bin", "llvm-as"), "-o", "-"], input=AXPY.encode(), capture_output=True
     )
@@ -161,7 +161,7 @@ def test_same_input_gives_the_same_bytes_in_every_process() -> None:
 
 
 @pytest.mark.slow
-def test_threads_compile_side_by_side() -> None:
+def test_threads_compile_concurrently() -> None:
     machines = [
         Machine.of(LINUX, "x86-64"),
         Machine.of(LINUX, "znver5"),
@@ -175,7 +175,7 @@ def test_threads_compile_side_by_side() -> None:
 
 
 @pytest.mark.slow
-def test_targets_become_ready_in_any_thread_order() -> None:
+def test_targets_are_initialized_from_any_thread() -> None:
     program = (
         "from concurrent.futures import ThreadPoolExecutor\n"
         "from xtc.codegen.llvm import Machine, compile_ir\n"
@@ -189,7 +189,7 @@ def test_targets_become_ready_in_any_thread_order() -> None:
     assert (done.stdout, done.stderr) == ("3\n", "")
 
 
-# Prints the bytes and the descriptors that 20 compilations keep.
+# Prints the bytes and the descriptors that 20 compilations leak.
 GROWTH = f"""
 import psutil
 from xtc.codegen.llvm import Machine, compile_ir
@@ -207,8 +207,8 @@ print(process.memory_info().rss - memory, process.num_fds() - descriptors)
 
 
 @pytest.mark.slow
-def test_memory_and_descriptors_are_given_back() -> None:
-    # In a process of its own: other tests leave threads that allocate in this one.
+def test_memory_and_descriptors_are_released() -> None:
+    # In a separate process, because other tests leave threads that allocate in this one.
     done = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True)
     assert done.stderr == ""
     memory, descriptors = map(int, done.stdout.split())
@@ -242,7 +242,9 @@ def test_memory_and_descriptors_are_given_back() -> None:
         ),
     ],
 )
-def test_bad_ir(ir: str, what: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_invalid_ir_is_refused(
+    ir: str, what: str, reason: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(CompileError) as caught:
         compile_ir(ir, Machine.of(LINUX, "x86-64"), name="mine")
     assert caught.value.what == what
@@ -250,7 +252,7 @@ def test_bad_ir(ir: str, what: str, reason: str, capfd: pytest.CaptureFixture[st
     assert capfd.readouterr() == ("", "")
 
 
-def test_bad_bitcode() -> None:
+def test_invalid_bitcode_is_refused() -> None:
     with pytest.raises(CompileError, match="cannot parse"):
         compile_ir(b"BC\xc0\xde" + b"\x01" * 400, Machine.of(LINUX, "x86-64"))
 
@@ -262,13 +264,13 @@ def test_bad_bitcode() -> None:
         ({"kind": "objekt"}, "unknown kind of code 'objekt'\n  hint: did you mean 'object'?"),
     ],
 )
-def test_bad_option(options: dict[str, object], message: str) -> None:
+def test_an_invalid_option_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(UserError) as caught:
         compile_ir(AXPY, Machine.of(LINUX, "x86-64"), **options)  # type: ignore[arg-type]
     assert str(caught.value) == message
 
 
-def test_machine_made_by_hand_is_checked() -> None:
+def test_a_machine_constructed_by_hand_is_checked() -> None:
     with pytest.raises(UserError, match="unknown processor 'haswel'"):
         compile_ir(AXPY, Machine(LINUX, "haswel", ""))
 
@@ -280,7 +282,7 @@ def test_processor_of_a_function_is_checked(capfd: pytest.CaptureFixture[str]) -
     assert capfd.readouterr() == ("", "")
 
 
-def test_processor_of_a_function_is_obeyed() -> None:
+def test_the_processor_of_a_function_is_used() -> None:
     ir = AXPY.replace("i64 %n) {", 'i64 %n) "target-features"="+avx2" {')
     assert "%ymm" in assembly(ir, LINUX, "x86-64")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would end the process, LLVM's fatal errors, arrives as an exception."""
+"""LLVM's fatal errors, which would end the process, become exceptions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ declare float @llvm.sin.f32(float)
         (NO_PTX_SINE, "nvptx64-nvidia-cuda", "fsin"),
     ],
 )
-def test_fatal_error_is_an_exception_and_work_goes_on(ir: str, triple: str, reason: str) -> None:
+def test_a_fatal_error_is_an_exception_and_later_work_succeeds(
+    ir: str, triple: str, reason: str
+) -> None:
     machine = Machine.of(triple, cpu="")
     with pytest.raises(CompileError) as caught:
         compile_ir(ir, machine, kind="assembly", name="mine")
@@ -100,7 +102,7 @@ def test_interrupt_waits_for_the_work_to_end() -> None:
 
     def interrupt_then_release() -> None:
         started.wait()
-        while not events:  # Python may see a signal only when the next one wakes it
+        while not events:  # Python may notice a signal only at the next one
             signal.pthread_kill(main, signal.SIGUSR1)
             time.sleep(0.01)
         released.set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host objects at work: linked into a library or loaded into the process, code and data alike."""
+"""Host objects in use: linked into a library or loaded into the process, code and data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.core.errors import CompileError, ToolError, UserError
 
 HOST = Machine.host()
 
-# exp(x) + 1 over an array, with the mathematics and the C library.
+# exp(x) + 1 over an array, which calls libm and the C library.
 EXP = """
 declare float @expf(float)
 declare void @memcpy(ptr, ptr, i64)
@@ -68,7 +68,7 @@ Loader = Callable[[Sequence[bytes]], AbstractContextManager[Callable[[str], int]
 
 @pytest.fixture(params=["linked", "in memory"])
 def load(request: pytest.FixtureRequest, tmp_path: Path) -> Loader:
-    """Objects to a way of finding the address of a symbol, by either path."""
+    """A function from objects to the address of a symbol, for either path."""
 
     @contextmanager
     def linked(objects: Sequence[bytes]) -> Iterator[Callable[[str], int]]:
@@ -85,7 +85,7 @@ def load(request: pytest.FixtureRequest, tmp_path: Path) -> Loader:
     return linked if request.param == "linked" else in_memory
 
 
-def test_code_runs_and_finds_the_c_libraries(load: Loader) -> None:
+def test_code_resolves_symbols_of_the_c_libraries(load: Loader) -> None:
     x = np.linspace(-2, 2, 1001, dtype=np.float32)
     y = np.zeros_like(x)
     kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -95,7 +95,7 @@ def test_code_runs_and_finds_the_c_libraries(load: Loader) -> None:
 
 
 @pytest.mark.slow
-def test_data_of_ten_megabytes_comes_back(load: Loader) -> None:
+def test_ten_megabytes_of_data_are_linked(load: Loader) -> None:
     left = np.random.default_rng(1).bytes(10 << 20)
     right = bytes(100) + b"\x07" + bytes(left[101:])
     data = data_object({"left": left, "right": right}, HOST)
@@ -111,7 +111,7 @@ def test_data_of_ten_megabytes_comes_back(load: Loader) -> None:
 
 @pytest.mark.slow
 def test_data_may_be_far_from_code() -> None:
-    """What is reserved fills the gaps that data would fit in; code finds room above it."""
+    """The reservation fills the gaps in which data would fit; code is placed above it."""
     data = data_object({"left": bytes(16 << 20), "right": bytes(9) + b"\x05"}, HOST)
     code = compile_ir(LOOK_UP, HOST)
     with ExitStack() as stack:
@@ -141,7 +141,7 @@ def test_half_precision_helpers_of_libgcc_are_found(load: Loader) -> None:
     assert half[0] == np.float16(1.0 / 3.0)
 
 
-def test_data_keeps_empty_and_zero_contents_apart(load: Loader) -> None:
+def test_empty_and_zero_data_are_distinguished(load: Loader) -> None:
     data = data_object({"left": bytes(3), "right": b"abc", "none": b""}, HOST)
     look_up = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)
     with load([compile_ir(LOOK_UP, HOST), data]) as address:
@@ -156,7 +156,7 @@ def test_data_is_hidden_in_a_library(tmp_path: Path) -> None:
         _ = ctypes.CDLL(str(path)).left
 
 
-def test_data_object_is_the_same_each_time() -> None:
+def test_a_data_object_is_deterministic() -> None:
     assert data_object({"x": b"abc"}, HOST) == data_object({"x": b"abc"}, HOST)
 
 
@@ -168,7 +168,7 @@ def test_data_object_is_the_same_each_time() -> None:
         ({"": b""}, 64, "'' cannot be the name of a symbol"),
     ],
 )
-def test_bad_data(symbols: dict[str, bytes], align: int, message: str) -> None:
+def test_invalid_data_is_refused(symbols: dict[str, bytes], align: int, message: str) -> None:
     with pytest.raises(UserError) as caught:
         data_object(symbols, HOST, align=align)
     assert str(caught.value) == message
@@ -194,7 +194,7 @@ def test_failed_link_keeps_the_old_library(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-def test_symbol_defined_twice_is_the_linkers_complaint(tmp_path: Path) -> None:
+def test_a_duplicate_symbol_is_a_linker_error(tmp_path: Path) -> None:
     code = compile_ir(ANSWER, HOST)
     with pytest.raises(ToolError, match=r"(?s)answer"):
         link_shared([code, code], tmp_path / "lib.so", HOST)
@@ -213,7 +213,9 @@ def test_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_compiler_that_is_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_compiler_command_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XTC_CC", "gcc 'open")
     with pytest.raises(UserError, match="XTC_CC is not a command: gcc 'open"):
         link_shared([], tmp_path / "lib.so", HOST)
@@ -294,7 +296,7 @@ def test_threads_look_up_in_one_place() -> None:
 
 
 @pytest.mark.slow
-def test_memory_is_given_back_by_close() -> None:
+def test_close_releases_memory() -> None:
     size = 8 << 20
     objects = [compile_ir(LOOK_UP, HOST), data_object({"left": b"l" * size, "right": b""}, HOST)]
     process = psutil.Process()

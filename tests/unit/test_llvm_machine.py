@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines: what is filled in, what is refused and how it is said."""
+"""Descriptions of machines: defaults, refusals and error messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_host_is_this_machine() -> None:
     host.check()
 
 
-def test_nothing_chosen_is_the_host() -> None:
+def test_the_default_is_the_host() -> None:
     assert Machine.of() == Machine.host()
     assert Machine.of(Machine.host().triple) == Machine.host()
 
@@ -53,17 +53,17 @@ def test_features_alone_change_the_host() -> None:
     assert machine.features == f"{host.features},-{feature[1:]}"
 
 
-def test_other_processor_has_no_features_of_the_host() -> None:
+def test_another_processor_has_no_features_of_the_host() -> None:
     machine = Machine.of(LINUX, "haswell")
     assert (machine.cpu, machine.features) == ("haswell", "")
 
 
-def test_other_triple_is_generic_and_normalized() -> None:
+def test_another_triple_is_generic_and_normalized() -> None:
     machine = Machine.of("thumbv7em-none-eabihf")
     assert machine == Machine("thumbv7em-unknown-none-eabihf", "", "")
 
 
-def test_every_field_survives_being_given_again() -> None:
+def test_every_field_round_trips() -> None:
     for machine in (Machine.host(), Machine.of(LINUX, "haswell", "-avx2")):
         assert Machine.of(machine.triple, machine.cpu, machine.features) == machine
 
@@ -133,7 +133,7 @@ def test_host_is_architecture_system_and_layout(triple: str, is_host: bool) -> N
         ),
     ],
 )
-def test_bad_triple(triple: str, message: str) -> None:
+def test_an_invalid_triple_is_refused(triple: str, message: str) -> None:
     with pytest.raises(UserError) as caught:
         Machine.of(triple)
     assert str(caught.value) == message
@@ -144,7 +144,7 @@ def test_empty_triple_lists_the_architectures() -> None:
         Machine.of("")
 
 
-def test_bad_processor(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_processor_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError) as caught:
         Machine.of(LINUX, "haswel")
     assert str(caught.value) == (
@@ -154,7 +154,7 @@ def test_bad_processor(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("cpu", ["native", "help"])
-def test_words_of_llvms_tools_are_no_processors(cpu: str) -> None:
+def test_keywords_of_llvms_tools_are_refused_as_processors(cpu: str) -> None:
     with pytest.raises(UserError, match=f"unknown processor '{cpu}'"):
         Machine.of(LINUX, cpu)
 
@@ -173,7 +173,9 @@ def test_words_of_llvms_tools_are_no_processors(cpu: str) -> None:
         ),
     ],
 )
-def test_bad_feature(features: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_feature_is_refused(
+    features: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UserError) as caught:
         Machine.of(LINUX, "x86-64", features)
     assert str(caught.value) == message
@@ -187,7 +189,7 @@ def test_bad_feature(features: str, message: str, capfd: pytest.CaptureFixture[s
         ("nvptx64-nvidia-cuda", "sm_100a", "+ptx60", "Minimum required PTX version is 8.6"),
     ],
 )
-def test_combination_that_would_end_the_process(
+def test_a_combination_that_would_abort_is_refused(
     triple: str, cpu: str, features: str | None, reason: str
 ) -> None:
     with pytest.raises(UserError, match="LLVM generates no code for") as caught:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host target has code for small operators on other processors, and LLVM ends no process."""
+"""The host target compiles small operators for other processors, and LLVM never aborts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-# In a process of its own, which LLVM's assertions would end.
+# In a separate process, which LLVM's assertions would end.
 PROGRAM = """
 import sys
 import xtc.ops as O
@@ -41,7 +41,7 @@ for dtype in ("float64", "float32", "float16"):
         ("aarch64-linux-gnu", "cortex-a53"),
     ],
 )
-def test_small_operators_have_code(triple: str, cpu: str) -> None:
+def test_small_operators_compile(triple: str, cpu: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, triple, cpu], capture_output=True, text=True, timeout=300
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A large module in the llvm dialect as several."""
+"""A large module in the llvm dialect is split into several."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_small_modules_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(_texts(100, monkeypatch)) == 1
 
 
-def test_each_symbol_is_defined_once_and_private_constants_where_they_are_read(
+def test_each_symbol_is_defined_once_and_private_constants_with_their_readers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = _texts(1, monkeypatch)
@@ -72,7 +72,9 @@ def test_each_symbol_is_defined_once_and_private_constants_where_they_are_read(
     ]
 
 
-def test_only_what_others_name_is_visible_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_referenced_symbols_are_visible_to_other_units(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     entry, _, first = _texts(1, monkeypatch)
     assert "define hidden i64 @first" in first
     assert "define internal i64 @helper" in first
@@ -80,7 +82,7 @@ def test_only_what_others_name_is_visible_to_them(monkeypatch: pytest.MonkeyPatc
     assert "define hidden i64 @both" in entry
 
 
-def test_units_are_compiled_and_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_are_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine.host()
     codes = [[compile_ir(t, machine) for t in _texts(1, monkeypatch)] for _ in range(2)]
     assert codes[0] == codes[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masked tails of vectorized loops: one instruction each, right in both generators."""
+"""Masked remainders of vectorized loops: one instruction each, correct with both generators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ masking = pytest.mark.skipif(
 )
 
 
-def product(columns: int, dtype: str = "float32") -> Graph:
+def matmul_graph(columns: int, dtype: str = "float32") -> Graph:
     """Eight rows of `columns` elements, each a sum."""
     a, b = O.tensor((8, 5), dtype, name="A"), O.tensor((5, columns), dtype, name="B")
     with O.graph(name="product") as gb:
@@ -34,15 +34,15 @@ def product(columns: int, dtype: str = "float32") -> Graph:
 @pytest.mark.parametrize(
     ("cpu", "bits"), [("x86-64", 0), ("haswell", 32), ("skylake-avx512", 8), ("sapphirerapids", 8)]
 )
-def test_the_narrowest_elements_that_a_processor_masks(cpu: str, bits: int) -> None:
+def test_the_narrowest_masked_elements_follow_the_features(cpu: str, bits: int) -> None:
     assert HostDescription.of(Machine.of(X86, cpu, None)).masked_bits == bits
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("cpu", "additions"), [("x86-64", 12), ("haswell", 4)])
-def test_a_tail_takes_one_instruction_for_each_row(cpu: str, additions: int) -> None:
-    """Seven columns: 4 + 2 + 1 without masks. Counted in the loop over K, four rows at once."""
-    compilation = prepare(product(7), "host", schedule=NEST, triple=X86, cpu=cpu, threads=1)
+def test_a_remainder_takes_one_instruction_per_row(cpu: str, additions: int) -> None:
+    """Seven columns: 4 + 2 + 1 without masks. Counted in the loop over K, four rows at a time."""
+    compilation = prepare(matmul_graph(7), "host", schedule=NEST, triple=X86, cpu=cpu, threads=1)
     text = compilation.stage_text("lowered")
     assert len(re.findall(r"llvm.intr.fmuladd|llvm.intr.fma\b|llvm.fadd", text)) == additions
     assert ("llvm.intr.masked.load" in text) == (additions == 4)
@@ -52,7 +52,7 @@ def test_a_tail_takes_one_instruction_for_each_row(cpu: str, additions: int) -> 
 @masking
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [None, AVX2])
-def test_tails_of_every_type_are_right(features: str | None) -> None:
+def test_remainders_of_every_type_are_correct(features: str | None) -> None:
     types = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64")
     a = {t: O.tensor((8, 5), t, name=f"a_{t}") for t in types}
     b = {t: O.tensor((5, 29), t, name=f"b_{t}") for t in types}
@@ -64,7 +64,7 @@ def test_tails_of_every_type_are_right(features: str | None) -> None:
 
 @masking
 @pytest.mark.slow
-def test_tails_in_c_are_right() -> None:
+def test_remainders_in_c_are_correct() -> None:
     a, x = O.tensor((8, 5), name="A"), O.tensor((8, 5), "float64", name="X")
     n, m = O.tensor((8, 5), "int32", name="N"), O.tensor((8, 5), "int64", name="M")
     with O.graph(name="products") as gb:

@@ -51,7 +51,7 @@ def touch_memory() -> None:
     bytearray(1 << 22)
 
 
-def test_really_times() -> None:
+def test_time_is_measured() -> None:
     calls: list[int] = []
     result = measure(lambda: calls.append(1), repeat=3, number=2, warmup=1)
     assert len(calls) == 1 + 3 * 2
@@ -71,7 +71,7 @@ def test_rates() -> None:
 
 
 @pytest.mark.usefixtures("a_millisecond")
-def test_text_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_measurement_prints_every_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure_module, "Counters", FakeCounters)
     result = measure(
         work,
@@ -92,16 +92,16 @@ def test_text_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("a_millisecond")
-def test_no_element_type_is_named_where_none_is_known() -> None:
+def test_an_unknown_element_type_is_not_printed() -> None:
     assert "of the measured FMA peak" in str(measure(work, flops=1.0, peak=lambda: 1e3))
 
 
 @pytest.mark.usefixtures("a_millisecond")
-def test_of_a_peak_that_is_not_known_there_is_no_fraction() -> None:
+def test_an_unknown_peak_gives_no_fraction() -> None:
     assert measure(work, flops=1.0, peak=lambda: 0.0).fraction_of_peak is None
 
 
-def test_a_modelled_peak_says_so() -> None:
+def test_a_modelled_peak_is_labeled() -> None:
     result = measure(work, flops=1.0, dtype="float16", peak=lambda: 1e3, modelled_peak=True)
     assert "of the modelled float16 FMA peak" in str(result)
     assert "measured" not in str(result)
@@ -109,12 +109,12 @@ def test_a_modelled_peak_says_so() -> None:
 
 
 @pytest.mark.usefixtures("a_millisecond")
-def test_a_small_fraction_is_not_rounded_to_nothing() -> None:
+def test_a_small_fraction_is_not_rounded_to_zero() -> None:
     text = str(measure(work, flops=4.5e2, peak=lambda: 1e9))
     assert "0.00045 of the measured FMA peak" in text
 
 
-def test_counters_that_are_no_events_have_a_unit() -> None:
+def test_counters_of_time_have_a_unit() -> None:
     result = Measurement(MILLISECOND, counters={"task_clock": 1500.0, "page_faults": 2.5})
     assert str(result).splitlines()[1:] == [
         "  task_clock 1,500 ns per call",
@@ -122,14 +122,14 @@ def test_counters_that_are_no_events_have_a_unit() -> None:
     ]
 
 
-def test_every_modelled_line_says_so() -> None:
+def test_every_modelled_line_is_labeled() -> None:
     result = Measurement(MILLISECOND, modelled={"cycles": 7.0, "dma_bytes": 8.0})
     lines = str(result).splitlines()[1:]
     assert len(lines) == 2
     assert all("modelled" in line for line in lines)
 
 
-def test_counters_here_or_their_reason() -> None:
+def test_counters_are_available_or_have_a_reason() -> None:
     name = "page_faults"
     reason = available_counters()[name]
     if reason is None:
@@ -140,7 +140,7 @@ def test_counters_here_or_their_reason() -> None:
             measure(work, counters=[name])
 
 
-def test_misspelled_counter_is_found_before_the_work() -> None:
+def test_a_misspelled_counter_is_detected_before_the_work() -> None:
     calls: list[int] = []
     with pytest.raises(UserError, match="unknown counter"):
         measure(lambda: calls.append(1), counters=["cycels"])
@@ -180,7 +180,7 @@ def test_unusable_arguments(arguments: dict[str, Any], text: str) -> None:
 
 def test_too_short_for_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure_module, "time_calls", lambda call, **_: Timing((0.0,), 1))
-    with pytest.raises(XtcError, match="less time than the clock can tell"):
+    with pytest.raises(XtcError, match="less time than the clock can resolve"):
         measure(work, flops=1.0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random schedules that distribute random operators: the result never changes."""
+"""Random schedules that distribute random operators never change a result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNT = max(3, settings().max_examples // 16)
 
 
 def random_schedule(rng: Random, graph: Graph) -> xtc.Schedule:
-    """A few loops over clusters, a few over PEs, tiles, packed operands, in a legal order."""
+    """Some loops over clusters, some over PEs, tiles and packed operands, in a legal order."""
     schedule = xtc.Schedule(graph)
     sizes = [*rng.choice(((1, 1), (1, 2), (2, 2), (5, 1), (1, 3))), *rng.choice(((1, 3), (4, 2)))]
     memory = schedule.define_memory_mesh("m", {"mx": sizes[0], "my": sizes[1]})
@@ -52,7 +52,7 @@ def random_schedule(rng: Random, graph: Graph) -> xtc.Schedule:
             node.pack_at(rng.choice(order), operand)
     if rng.random() < 0.3 and order:
         node.buffer_at(rng.choice(order))
-    schedule.texts()  # refused where it is not legal
+    schedule.texts()  # refused if it is not legal
     return schedule
 
 
@@ -61,7 +61,8 @@ def _places(leading: int, trailing: int) -> list[str]:
 
 
 def check_levels(graph: Graph, schedule: xtc.Schedule) -> None:
-    """Clusters are around PEs, which are around what computes; there are no others."""
+    """Check that loops over clusters contain those over PEs, which contain the computation, and no
+    others."""
     with placed_module(graph, schedule) as module:
         run_steps(module, scheduled(MppaOptions()).steps)
         for op in all_operations(module):

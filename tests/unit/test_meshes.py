@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes, and loops distributed over them: calls, data, text, IR, and what is refused."""
+"""Meshes, and loops distributed over them: calls, data, text, IR, and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
 AXES = {"px": 1, "py": 1, "psx": 2, "psy": 8}
 
 
-def product(i: int = 4, j: int = 8, k: int = 16) -> Graph:
+def matmul_graph(i: int = 4, j: int = 8, k: int = 16) -> Graph:
     a, b = O.tensor((i, k), name="A"), O.tensor((k, j), name="B")
     with O.graph(name="matmul") as gb:
         O.matmul(a, b, name="C")
@@ -39,7 +39,7 @@ def meshed(graph: Graph, clusters: tuple[int, int] = (1, 1)) -> Schedule:
 
 
 def seed() -> Schedule:
-    schedule = meshed(product())
+    schedule = meshed(matmul_graph())
     schedule["C"].strip_mine("i", {"i1": 2}).distribute({"i": "psx", "j": "psy"}).pack_at("j", 1)
     return schedule
 
@@ -71,7 +71,7 @@ class TestForms:
             "@processor_mesh over @memory_mesh": "{px: 1, py: 1, psx: 2, psy: 8}",
             "C": "{i: {distribute: psx}, j: {pack: [1], distribute: psy}, k: {}, i#2: {}}",
         }
-        assert Schedule.of(product(), texts).texts() == texts
+        assert Schedule.of(matmul_graph(), texts).texts() == texts
 
     def test_yaml(self) -> None:
         text = textwrap.dedent("""\
@@ -80,29 +80,29 @@ class TestForms:
         C: {i: {distribute: px, spread: {0: [mx, "*"]}}, j: distribute:psy, k: {}}
         """)
         with pytest.raises(UserError, match="is over '@memory_mesh', which is not defined"):
-            Schedule.of(product(), text)
+            Schedule.of(matmul_graph(), text)
         first, second, rest = text.splitlines()
-        schedule = Schedule.of(product(), "\n".join([second, first, rest]))
+        schedule = Schedule.of(matmul_graph(), "\n".join([second, first, rest]))
         assert str(schedule).splitlines()[3:5] == [
             "  for i in 0..4  // distribute px, spread 0 [mx, *]",
             "    for j in 0..8  // distribute psy",
         ]
-        assert Schedule.of(product(), schedule.texts()).texts() == schedule.texts()
+        assert Schedule.of(matmul_graph(), schedule.texts()).texts() == schedule.texts()
 
     def test_one_loop_at_a_time(self) -> None:
-        schedule = meshed(product())
+        schedule = meshed(matmul_graph())
         assert schedule["C"].distribute("i", "psx") is schedule["C"]
         assert schedule["C"].data == "{i: {distribute: psx}, j: {}, k: {}}"
 
     def test_symbols(self) -> None:
-        text = prepare(product(), schedule=seed()).stage_text("source")
+        text = prepare(matmul_graph(), schedule=seed()).stage_text("source")
         assert '@memory_mesh(shape = 1x1) {xtc.axes = ["mx", "my"]}' in text
         assert "@processor_mesh(shape = 1x1x2x8)" in text
         assert "xtc.memory = @memory_mesh" in text
 
 
 class TestMeshes:
-    def test_axes_in_front_have_the_memories_sizes(self) -> None:
+    def test_leading_axes_have_the_memories_sizes(self) -> None:
         refused(
             lambda: meshed_sizes({"mx": 1, "my": 5}, {"px": 1, "py": 4, "psx": 16}),
             "axis 'py' of processor mesh 'p' has size 4, but 'my' of memory mesh 'm' has 5",
@@ -119,11 +119,11 @@ class TestMeshes:
             "processor mesh 'p' has an axis 'x', as memory mesh 'm' does",
         )
         refused(
-            lambda: Schedule(product()).define_memory_mesh("a b", {"x": 1}),
+            lambda: Schedule(matmul_graph()).define_memory_mesh("a b", {"x": 1}),
             "'a b' cannot be the name of a memory mesh",
         )
         refused(
-            lambda: Schedule(product()).define_memory_mesh("m", {"a-b": 1}),
+            lambda: Schedule(matmul_graph()).define_memory_mesh("m", {"a-b": 1}),
             "'a-b' cannot be the name of an axis of memory mesh 'm'",
         )
 
@@ -136,10 +136,10 @@ class TestMeshes:
         ],
     )
     def test_sizes(self, sizes: dict[str, Any], message: str) -> None:
-        refused(lambda: Schedule(product()).define_memory_mesh("m", sizes), message)
+        refused(lambda: Schedule(matmul_graph()).define_memory_mesh("m", sizes), message)
 
-    def test_one_of_each(self) -> None:
-        schedule = meshed(product())
+    def test_a_schedule_has_one_mesh_of_each_kind(self) -> None:
+        schedule = meshed(matmul_graph())
         refused(
             lambda: schedule.define_memory_mesh("other", {"x": 1}),
             "a memory mesh is already defined: 'memory_mesh'",
@@ -149,21 +149,23 @@ class TestMeshes:
             "a processor mesh is already defined: 'processor_mesh'",
         )
         refused(
-            lambda: Schedule(product()).define_processor_mesh("p", {"x": 1}, schedule.meshes[0]),
+            lambda: Schedule(matmul_graph()).define_processor_mesh(
+                "p", {"x": 1}, schedule.meshes[0]
+            ),
             "which is not this schedule's memory mesh",
-            "pass what define_memory_mesh returned",
+            "pass the mesh that define_memory_mesh returned",
         )
 
     def test_keys_of_data(self) -> None:
         refused(
-            lambda: Schedule.of(product(), {"@p around @m": {"x": 1}}),
+            lambda: Schedule.of(matmul_graph(), {"@p around @m": {"x": 1}}),
             "'@p around @m' does not name a mesh",
         )
-        refused(lambda: Schedule.of(product(), {"@m": [1]}), "mesh 'm' is not sizes by axis")
+        refused(lambda: Schedule.of(matmul_graph(), {"@m": [1]}), "mesh 'm' is not sizes by axis")
 
 
 def meshed_sizes(memory: dict[str, int], processors: dict[str, int]) -> None:
-    schedule = Schedule(product())
+    schedule = Schedule(matmul_graph())
     schedule.define_processor_mesh("p", processors, schedule.define_memory_mesh("m", memory))
 
 
@@ -269,26 +271,26 @@ REFUSALS: dict[str, tuple[Callable[[NodeSchedule], object], str, str]] = {
 @pytest.mark.parametrize("what", REFUSALS)
 def test_refusals(what: str) -> None:
     call, message, hint = REFUSALS[what]
-    schedule = meshed(product())
+    schedule = meshed(matmul_graph())
     refused(lambda: call(schedule["C"]), message, hint)
 
 
-def test_a_mesh_is_needed() -> None:
+def test_distribution_requires_a_mesh() -> None:
     refused(
-        lambda: Schedule(product())["C"].distribute("i", "px"),
+        lambda: Schedule(matmul_graph())["C"].distribute("i", "px"),
         "'i' of C is distributed, but no processor mesh is defined",
         "schedule.define_processor_mesh(...) first",
     )
 
 
-def test_a_part_in_another_memory_is_refused() -> None:
-    schedule = meshed(product(), (2, 1))
+def test_a_shard_in_another_memory_is_refused() -> None:
+    schedule = meshed(matmul_graph(), (2, 1))
     refused(
         lambda: schedule["C"].distributed_buffer_at("i", 0, ["mx", "*"]),
         "operand 0 of C is distributed over 'mx', but no loop over 'px'",
         "distribute the loop that indexes it over 'px'",
     )
-    schedule = meshed(product(), (2, 1))
+    schedule = meshed(matmul_graph(), (2, 1))
     schedule["C"].distribute("i", "px").distributed_buffer_at("i", 0, ["*", "mx"])
     refused(
         lambda: applied(schedule),
@@ -304,8 +306,8 @@ def applied(schedule: Schedule, clusters: int = 5, pes: int = 16) -> str:
         return str(module)
 
 
-def test_a_mesh_larger_than_the_machine() -> None:
-    schedule = meshed(product(), (2, 3))
+def test_a_mesh_larger_than_the_machine_is_refused() -> None:
+    schedule = meshed(matmul_graph(), (2, 3))
     schedule["C"].distribute("i", "px")
     refused(
         lambda: applied(schedule),
@@ -319,7 +321,7 @@ def test_a_mesh_larger_than_the_machine() -> None:
 
 
 def test_memories_share_an_axis_once() -> None:
-    schedule = meshed(product(), (2, 2))
+    schedule = meshed(matmul_graph(), (2, 2))
     node = schedule["C"].strip_mine("i", {"i1": 2}).interchange(["i", "i1", "j", "k"])
     node.distribute({"i": "px", "i1": "py"})
     refused(
@@ -329,33 +331,33 @@ def test_memories_share_an_axis_once() -> None:
     )
 
 
-def test_threads_are_the_hosts() -> None:
-    schedule = Schedule(product())
+def test_the_host_has_threads_instead_of_meshes() -> None:
+    schedule = Schedule(matmul_graph())
     schedule["C"].parallelize(["i"])
     refused(
         lambda: applied(schedule),
-        "'i' of C is parallelized, but what runs C has no threads",
+        "'i' of C is parallelized, but the target of C has no threads",
         "distribute it over an axis of a processor mesh",
     )
 
 
 def test_the_host_has_no_mesh() -> None:
     refused(
-        lambda: xtc.compile(product(), schedule=seed()),
-        "'i' of C is distributed, but what runs C has no mesh",
+        lambda: xtc.compile(matmul_graph(), schedule=seed()),
+        "'i' of C is distributed, but the target of C has no mesh",
         "place C on a device that has one",
     )
 
 
-def test_meshes_that_nothing_is_distributed_over_are_no_matter() -> None:
-    schedule = meshed(product())
+def test_unused_meshes_have_no_effect() -> None:
+    schedule = meshed(matmul_graph())
     schedule["C"].interchange(["j", "i", "k"])
-    with xtc.compile(product(), schedule=schedule, in_memory=True) as module:
+    with xtc.compile(matmul_graph(), schedule=schedule, in_memory=True) as module:
         module.check()
 
 
-def test_iterations_are_shared_evenly() -> None:
-    schedule = meshed(product(i=23), (1, 5))
+def test_iterations_are_distributed_evenly() -> None:
+    schedule = meshed(matmul_graph(i=23), (1, 5))
     schedule["C"].distribute({"i": "py", "j": "psy"})
     text = applied(schedule)
     # Four iterations on each of five clusters, then the other three.
@@ -363,8 +365,8 @@ def test_iterations_are_shared_evenly() -> None:
     assert text.count("in (3)") == 1
 
 
-def test_a_part_for_each_memory() -> None:
-    schedule = meshed(product(i=10), (1, 5))
+def test_each_memory_has_one_shard() -> None:
+    schedule = meshed(matmul_graph(i=10), (1, 5))
     schedule["C"].distribute({"i": "py", "j": "psy"}).distributed_buffer_at("i", 0, ["my", "*"])
     text = applied(schedule)
     assert "memory_space = 2 : i64} : tensor<2x16xf32>" in text
@@ -380,7 +382,7 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("attributes", GRIDS)
-def test_grids_that_make_no_mesh(attributes: str) -> None:
+def test_invalid_grids_are_refused(attributes: str) -> None:
     text = f"""
     shard.grid @p(shape = 2x8) {attributes}
     func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {{
@@ -396,5 +398,5 @@ def test_grids_that_make_no_mesh(attributes: str) -> None:
 def test_data_names_operands_by_number() -> None:
     mesh = {"@m": {"mx": 2}, "@p over @m": {"px": 2}}
     spread = {"i": {"distribute": "px", "spread": {0: ["mx", "*"]}}, "j": {}, "k": {}}
-    schedule = xtc.Schedule.of(product(), {**mesh, "C": spread})
+    schedule = xtc.Schedule.of(matmul_graph(), {**mesh, "C": spread})
     assert "spread: {0: ['mx', '*']}" in schedule["C"].data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions written in MLIR compute what they say, on buffers and on tensors, scheduled or not."""
+"""Functions written in MLIR run as written, on buffers and on tensors, scheduled or not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_buffers_are_read_and_written_in_order() -> None:
     np.testing.assert_allclose(arrays[2], b, rtol=1e-4, atol=1e-2)
 
 
-def test_what_is_returned_is_written_after_the_arguments() -> None:
+def test_returned_values_are_written_after_the_arguments() -> None:
     wrapped = function(TENSORS)
     assert [argument.role for argument in wrapped.arguments] == ["input"] * 3 + ["output"] * 2
     arrays = wrapped.arrays(5)
@@ -92,7 +92,7 @@ func.func @f(%a: memref<9xf32>) {{
 
 
 @pytest.mark.slow
-def test_a_difference_is_found() -> None:
+def test_a_difference_is_detected() -> None:
     negated, same = (function(UNARY.format(operation="negf")) for _ in range(2))
     assert [check.ok for check in negated.check(same, 0)] == [True]
     with pytest.raises(MismatchError, match="argument0"):
@@ -107,7 +107,7 @@ def test_a_difference_is_found() -> None:
         ('"llvm.intr.trap"() : () -> ()', "llvm.intr.trap"),
     ],
 )
-def test_what_could_touch_anything_is_not_run(body: str, operation: str) -> None:
+def test_unbounded_accesses_are_not_run(body: str, operation: str) -> None:
     module = parse_module(f"func.func @f(%x: memref<4xf32>) {{\n{body}\nreturn\n}}", "f.mlir")
     with pytest.raises(UserError, match=f"{operation} is not run"):
         check_bounded(module)
@@ -162,7 +162,7 @@ def _guarded(
 
 
 @pytest.mark.slow
-def test_elements_that_a_condition_guards_are_read() -> None:
+def test_guarded_elements_are_read() -> None:
     padded = function(_guarded())
     assert [check.ok for check in padded.check(padded, 0)] == [True]
 
@@ -178,7 +178,7 @@ def test_elements_that_a_condition_guards_are_read() -> None:
         _guarded("arith.muli %two, %two : index", both="ori"),
     ],
 )
-def test_indices_that_stay_inside_are_seen(text: str) -> None:
+def test_bounded_indices_are_accepted(text: str) -> None:
     check_bounded(parse_module(text, "f.mlir"))
 
 
@@ -195,6 +195,6 @@ def test_indices_that_stay_inside_are_seen(text: str) -> None:
         _guarded("arith.divsi %i, %two : index", below="ne, %at, %limit"),
     ],
 )
-def test_indices_that_may_leave_a_tensor_are_refused(text: str) -> None:
+def test_unbounded_indices_are_refused(text: str) -> None:
     with pytest.raises(UserError, match="nothing shows that its indices stay inside"):
         check_bounded(parse_module(text, "f.mlir"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on ONNX files: compiled, checked against the file, tuned; and what they say of sizes."""
+"""Commands on ONNX files: compiled, compared with the file, tuned; messages about sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ helper = onnx.helper
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Words of a table times weights, in one of two ways that an input chooses."""
+    """Rows of a table times weights, with one of two paths that an input selects."""
     rng = np.random.default_rng(0)
     branches = {
         key: helper.make_graph(
@@ -61,7 +61,7 @@ SIZES = ["--dim", "batch=2", "--dim", "length=3", "--value", "rate=16000"]
 
 
 @pytest.mark.slow
-def test_run_checks_against_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_compares_with_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command.run([str(file), "--check", *SIZES]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("check y: all 24 elements agree")
@@ -78,8 +78,8 @@ def test_compile_writes_an_artifact(file: Path, capsys: pytest.CaptureFixture[st
     assert "func.func @words" in capsys.readouterr().out
 
 
-def test_sizes_and_values_that_are_missing_are_named(file: Path) -> None:
-    with pytest.raises(UserError, match="has the free dimensions 'batch', 'length'") as caught:
+def test_missing_sizes_and_values_are_named(file: Path) -> None:
+    with pytest.raises(UserError, match="has the dynamic dimensions 'batch', 'length'") as caught:
         run_command.run([str(file), "--check"])
     assert "--dim batch=32 --dim length=32" in str(caught.value)
     with pytest.raises(UserError, match="1 node of model 'words' cannot be imported") as caught:
@@ -92,7 +92,7 @@ def test_sizes_and_values_that_are_missing_are_named(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tune_takes_a_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tune_accepts_a_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     database = file.parent / "tuning.db"
     arguments = [str(file), *SIZES, "--trials", "1", "--jobs", "1", "-q", "--db", str(database)]
     assert tune_command.run(arguments) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that files write out of small ones are found by what they compute."""
+"""Operators that files write as several small ones are recognized by the function they compute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Write = Callable[[Tensor], Tensor]
 
 
 def simplified(write: Write, shape: tuple[int, ...] = SHAPE) -> tuple[Graph, Graph]:
-    """What `write` makes of an input, as it is and simplified."""
+    """The graph of `write` on an input, as written and simplified."""
     graphs = []
     for simplify in (False, True):
         with O.graph(name="written") as builder:
@@ -96,7 +96,7 @@ def test_a_multiple_of_gelu_keeps_its_factor() -> None:
         lambda x: O.mul(x, O.add(O.tanh(x), 1.0)),
     ],
 )
-def test_what_is_no_gelu_stays(write: Write) -> None:
+def test_other_functions_are_not_recognized_as_gelu(write: Write) -> None:
     _, graph = simplified(write)
     assert "gelu" not in names(graph)
 
@@ -138,7 +138,7 @@ def test_layer_norm(how: str) -> None:
     assert names(simplified(lambda x: layer_norm(x, how, (1, 2)))[1]) == ["layer_norm"]
 
 
-def test_a_normalization_of_other_dimensions_stays() -> None:
+def test_a_normalization_of_other_dimensions_is_unchanged() -> None:
     assert "layer_norm" not in names(simplified(lambda x: layer_norm(x, "plain", (0,)))[1])
     # Over channels of a channels-first image it is one: between two transposes.
     _, graph = simplified(
@@ -150,12 +150,12 @@ def test_a_normalization_of_other_dimensions_stays() -> None:
     assert names(graph) == ["layer_norm"]
 
 
-def test_a_vector_times_a_number_that_is_computed_stays() -> None:
+def test_a_vector_times_a_computed_number_is_unchanged() -> None:
     _, graph = simplified(lambda x: O.mul(O.reduce_max(x), np.arange(8, dtype=np.float32)))
     assert names(graph) == ["reduce_max", "mul"]
 
 
-def test_transposes_pass_dimensions_of_one() -> None:
+def test_transposes_move_past_dimensions_of_size_one() -> None:
     def write(x: Tensor) -> Tensor:
         first = O.transpose(O.relu(x), axes=(0, 3, 1, 2))
         return O.transpose(O.reshape(first, (1, 8, 5)), axes=(0, 2, 1))
@@ -166,7 +166,7 @@ def test_transposes_pass_dimensions_of_one() -> None:
 
 def test_rules_do_not_undo_each_other() -> None:
     halved = simplified(lambda x: O.div(O.mul(x, 2.0), 2.0))[1]
-    assert len(halved.nodes) == 1  # an input is no output as it is
+    assert len(halved.nodes) == 1  # an input cannot be an output directly
 
     def write(x: Tensor) -> Tensor:
         column = O.reduce_sum(O.transpose(x, axes=(0, 2, 1)), axes=(1,), keepdims=True)
@@ -177,7 +177,7 @@ def test_rules_do_not_undo_each_other() -> None:
 
 
 @pytest.mark.parametrize("seed", [5154, 5584])
-def test_models_that_once_had_no_end(seed: int) -> None:
+def test_simplification_terminates(seed: int) -> None:
     pytest.importorskip("onnx", reason="the package onnx is not installed")
     import xtc
     from tools.onnx_random import random_model

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data movement that a schedule fuses: computed in the consumer's loops, and right."""
+"""Data movement that a schedule fuses is computed in the consumer's loops, correctly."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _chain() -> Tensor:
     ],
 )
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
-def test_it_is_computed_in_the_loop(
+def test_data_movement_is_computed_in_the_loop(
     build: Callable[[], Tensor], nest: list[str], codegen: str
 ) -> None:
     with O.graph(name="f") as graph:

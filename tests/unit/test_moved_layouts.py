@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts that a model changes and changes back are never changed."""
+"""Layout changes that a model undoes later are removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _filters(*shape: int) -> Tensor:
 
 
 def _channels_first(x: Tensor, weights: Tensor) -> Tensor:
-    """A depthwise convolution as files with channels first have it."""
+    """A depthwise convolution as in files with channels first."""
     last = O.transpose(x, axes=(0, 2, 3, 1))
     result = O.conv2d(last, weights, padding=(1, 1), groups=x.type.sizes[1])
     return O.transpose(result, axes=(0, 3, 1, 2))
@@ -38,7 +38,7 @@ def test_tokens_become_an_image_and_tokens_again() -> None:
     assert names(simple)[0] == "relu"
 
 
-def test_heads_are_joined_where_they_are_apart() -> None:
+def test_heads_are_merged_where_they_are_split() -> None:
     def heads(x: Tensor) -> Tensor:
         return O.relu(O.reshape(O.transpose(x, axes=(0, 2, 1, 3)), (1, 5, 12)))
 
@@ -66,7 +66,7 @@ def test_a_transpose_moves_behind_a_reshape(
 
 @st.composite
 def _splits(draw: st.DrawFn) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """A shape, an order of its dimensions, and another shape for what comes out."""
+    """A shape, a permutation of its dimensions, and another shape for the result."""
     shape = draw(st.lists(st.sampled_from((1, 2, 3, 4, 6)), min_size=1, max_size=4))
     axes = draw(st.permutations(range(len(shape))))
     new, left = [], math.prod(shape)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images for Kalray's platforms are made by its compiler's commands; errors say what does not fit.
+"""Images for Kalray's platforms are built by the commands of its compiler; errors list what does
+not fit.
 
-A stand-in compiler records its arguments, leaves away what only the vendor's knows, and lets this
-machine's compiler do the work: so the C and `dev_kvx.c` can run here.
+A stand-in compiler records its arguments, removes those that only the vendor's compiler knows, and
+calls this machine's compiler, so that the C and `dev_kvx.c` can run here.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def test_the_vendors_compiler_is_called(platform: str, toolchain: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_the_devices_own_side_of_the_calls_runs_kernels(toolchain: Path, tmp_path: Path) -> None:
+def test_the_device_side_of_dev_h_runs_kernels(toolchain: Path, tmp_path: Path) -> None:
     build("matmul_k_loop", tmp_path / "out", platform="hw")
     a, b = np.random.default_rng(3).integers(-8, 8, (2, 96, 64)).astype(np.float32)
     b, c = b[:64].copy(), np.zeros((96, 64), np.float32)
@@ -92,15 +93,13 @@ def test_the_devices_own_side_of_the_calls_runs_kernels(toolchain: Path, tmp_pat
     assert np.array_equal(c, a @ b)
 
 
-def test_without_the_toolchain_it_is_said_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_toolchain_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KALRAY_TOOLCHAIN_DIR", raising=False)
     with pytest.raises(DeviceNotFound, match="KALRAY_TOOLCHAIN_DIR is not set"):
         build("matmul_k_loop", tmp_path / "out", platform="hw")
 
 
-def test_what_the_vendors_compiler_says_is_in_the_error(toolchain: Path, tmp_path: Path) -> None:
+def test_errors_quote_the_vendors_compiler(toolchain: Path, tmp_path: Path) -> None:
     (toolchain / "bin" / "kvx-cos-gcc").write_text("#!/bin/sh\necho no license >&2\nexit 3\n")
     with pytest.raises(ToolError, match="compiling device code by kvx-cos-gcc") as error:
         build("matmul_k_loop", tmp_path / "out", platform="hw")
@@ -108,7 +107,7 @@ def test_what_the_vendors_compiler_says_is_in_the_error(toolchain: Path, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_code_can_be_read() -> None:
+def test_the_code_is_printed_as_c_or_assembly() -> None:
     text = (KERNELS / "matmul_k_loop.mlir").read_text()
     with single_threaded_context():
         by_c = MppaOptions(platform="hw")
@@ -121,7 +120,7 @@ def test_the_code_can_be_read() -> None:
 
 
 @pytest.mark.slow
-def test_the_code_stage_shows_the_hosts_code_and_the_devices() -> None:
+def test_the_code_stage_prints_host_and_device_code() -> None:
     with MppaDevice() as device:
         x = O.tensor((64,), "float32", name="x", device=device)
         with O.graph(name="roots") as gb:
@@ -136,7 +135,7 @@ BUFFER = "memref.alloc() : memref<{}x1024xf32, 2>"
 
 @pytest.fixture
 def reproducers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules of failing passes go with the other files of the test."""
+    """Keep the modules of failing passes with the other files of the test."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -145,7 +144,7 @@ def kernel(body: str, argument: str = "memref<8xf32, 1>") -> str:
 
 
 @pytest.mark.usefixtures("reproducers")
-def test_what_does_not_fit_is_listed() -> None:
+def test_buffers_that_do_not_fit_are_listed() -> None:
     used = "linalg.fill ins(%x : f32) outs(%{} : memref<{}x1024xf32, 2>)"
     body = "%x = arith.constant 0.0 : f32\n"
     for name, rows in (("a", 900), ("b", 60), ("c", 1)):
@@ -173,7 +172,7 @@ def test_clusters_cannot_wait_for_each_other() -> None:
 
 
 @pytest.mark.usefixtures("reproducers")
-def test_a_size_needs_a_limit() -> None:
+def test_a_dynamic_size_needs_a_bound() -> None:
     body = """%n = memref.load %A[] : memref<index, 1>
         %x = arith.constant 0.0 : f32
         %a = memref.alloc(%n) : memref<?xf32, 2>
@@ -182,7 +181,7 @@ def test_a_size_needs_a_limit() -> None:
         stage_text(kernel(body, "memref<index, 1>"))
 
 
-def test_the_devices_own_side_has_the_memory_that_kernels_use() -> None:
+def test_the_device_side_reserves_the_memory_of_kernels() -> None:
     for machine in MACHINES.values():
         kib = machine.smem_usable_bytes >> 10
         assert f"#define SMEM_BYTES ({kib} << 10)" in (OWN_CSRC / "dev_kvx.c").read_text()

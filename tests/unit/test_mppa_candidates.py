@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search over kernels ends whatever they do: they crash, never end, or compute something else."""
+"""A search over kernels ends even if they crash, never end, or compute wrong results."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.unit.device_checks import only_right_candidates_are_ranked
+from tests.unit.device_checks import check_only_correct_candidates_are_ranked
 from tests.unit.mppa_support import Kernels
 from xtc.core.errors import DeviceFault, DeviceTimeout
 from xtc_targets.mppa import MppaDevice, MppaOptions
@@ -19,10 +19,10 @@ TIMEOUT_S = 0.1
 
 
 @pytest.mark.slow
-def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
+def test_wrong_and_failing_candidates_are_never_ranked(is_long: bool) -> None:
     with MppaDevice(MppaOptions(timeout_s=TIMEOUT_S)) as device:
 
-        def product(left: np.ndarray) -> np.ndarray:
+        def matmul(left: np.ndarray) -> np.ndarray:
             a, b = device.array(left), device.array(B)
             c = device.empty((80, 64), "float32")
             device.launch(Kernels(device).matmul, [a, b, c])
@@ -33,12 +33,12 @@ def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
             device.launch(getattr(Kernels(device), name), [array, 0])
             return array.numpy()
 
-        only_right_candidates_are_ranked(
+        check_only_correct_candidates_are_ranked(
             device,
             {
-                "right": lambda: product(A),
-                "right, twice": lambda: [product(A) for _ in range(2)][1],
-                "wrong": lambda: product(A + 1),
+                "right": lambda: matmul(A),
+                "right, twice": lambda: [matmul(A) for _ in range(2)][1],
+                "wrong": lambda: matmul(A + 1),
                 "crashes": lambda: ends_badly("faults"),
                 "never ends": lambda: ends_badly("endless"),
             },

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failures of compiled graphs on the simulated MPPA are found, told, and leave nothing behind.
+"""Failures of compiled graphs on the simulated MPPA are reported and leak nothing.
 
-Faults of hand-written kernels, their places and addresses, and endless kernels are in
+Faults of handwritten kernels, their locations and addresses, and endless kernels are in
 `test_mppa_faults.py`; races and late transfers of random graphs in `test_random_placements.py`.
 """
 
@@ -18,14 +18,14 @@ import xtc
 import xtc.ops as O
 from tests.unit.device_checks import (
     MEBIBYTE,
-    a_device_that_dies_is_opened_again_and_right,
+    check_a_dead_device_is_reopened,
+    check_order_changes_no_result,
+    check_out_of_memory_leaks_nothing,
     children,
     kill_the_simulator,
-    no_order_changes_a_result,
-    running_out_of_memory_leaks_nothing,
 )
 from tests.unit.mppa_support import Kernels, opened
-from tests.unit.offload_support import B, product
+from tests.unit.offload_support import B, matmul_graph
 from xtc.core.errors import DeviceFault, DeviceLost, LaunchError
 from xtc_targets.mppa import MppaDevice, MppaOptions
 
@@ -38,12 +38,12 @@ def device() -> Iterator[MppaDevice]:
         yield opened
 
 
-def test_running_out_of_memory_leaks_nothing(is_long: bool) -> None:
+def test_out_of_memory_leaks_nothing(is_long: bool) -> None:
     with MppaDevice(MppaOptions(ddr_bytes=2 * MEBIBYTE)) as device:
-        running_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
+        check_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
 
 
-def test_a_launch_that_is_refused_is_told_by_the_call(device: MppaDevice) -> None:
+def test_the_call_reports_a_refused_launch(device: MppaDevice) -> None:
     with O.graph(name="many") as gb:
         y = O.tensor((4, 4), name="X")
         for number in range(70):
@@ -57,7 +57,7 @@ def test_a_launch_that_is_refused_is_told_by_the_call(device: MppaDevice) -> Non
     assert used == 0
 
 
-def test_a_queue_that_refused_a_command_runs_nothing_more(device: MppaDevice) -> None:
+def test_a_queue_stops_after_a_refused_command(device: MppaDevice) -> None:
     kernels, queue = Kernels(device), device.queue()
     with pytest.raises(LaunchError):
         queue.launch(kernels.empty, [0] * 65)
@@ -66,18 +66,18 @@ def test_a_queue_that_refused_a_command_runs_nothing_more(device: MppaDevice) ->
 
 
 class TestFaults:
-    def test_a_device_that_dies_is_opened_again_and_right(self, is_long: bool) -> None:
+    def test_a_dead_device_is_reopened(self, is_long: bool) -> None:
         before = children()
         with MppaDevice() as device:
-            a_device_that_dies_is_opened_again_and_right(device, FAULTS, 100 if is_long else 6)
+            check_a_dead_device_is_reopened(device, FAULTS, 100 if is_long else 6)
         assert children() <= before
 
-    def test_one_device_that_dies_does_not_concern_another(self, device: MppaDevice) -> None:
-        with MppaDevice() as other, xtc.compile(product(other, weight=True)) as module:
+    def test_a_dead_device_does_not_affect_another(self, device: MppaDevice) -> None:
+        with MppaDevice() as other, xtc.compile(matmul_graph(other, weight=True)) as module:
             fault_in_a_kernel(device)
             module.check()
 
-    def test_a_graph_on_two_devices_of_which_one_dies(self, device: MppaDevice) -> None:
+    def test_a_graph_on_two_devices_reports_the_dead_one(self, device: MppaDevice) -> None:
         with MppaDevice() as other:
             x = O.tensor((4, 4), name="X")
             with O.graph(name="relay") as gb:
@@ -89,7 +89,7 @@ class TestFaults:
                     module(np.ones((4, 4), np.float32))
             assert other.memory_info()[0] == 0
 
-    def test_arrays_of_a_device_that_died_are_gone(self, device: MppaDevice) -> None:
+    def test_arrays_of_a_dead_device_are_lost(self, device: MppaDevice) -> None:
         array = device.array(B)
         fault_in_a_kernel(device)
         with pytest.raises(DeviceLost):
@@ -119,10 +119,10 @@ def outside(rng: random.Random, address: int, nbytes: int) -> tuple[tuple[int, .
     rows, row_bytes = rng.randint(1, 9), rng.randint(1, 96)
     stride = row_bytes + rng.randint(0, 64)
     row = rng.randrange(rows)
-    if rng.random() < 0.5 and rows == 1:  # before its begin
+    if rng.random() < 0.5 and rows == 1:  # before its start
         start = address - rng.randint(1, row_bytes)
         bad, row = start, 0
-    else:  # behind its end, first in that row
+    else:  # past its end, first in that row
         inside = rng.randint(0 if row == 0 else row_bytes - stride, row_bytes - 1)
         start = address + nbytes - row * stride - inside
         bad = max(address + nbytes, start + row * stride)
@@ -130,7 +130,7 @@ def outside(rng: random.Random, address: int, nbytes: int) -> tuple[tuple[int, .
     return (0, row_bytes, start, stride, row_bytes, rows, direction), row, bad
 
 
-def test_every_transfer_outside_an_allocation_is_found_with_its_place(is_long: bool) -> None:
+def test_every_transfer_outside_an_allocation_is_located(is_long: bool) -> None:
     rng = random.Random(0)  # noqa: S311  a reproducible one
     with opened() as kernels:
         for _ in range(1000 if is_long else 20):
@@ -148,10 +148,10 @@ def test_every_transfer_outside_an_allocation_is_found_with_its_place(is_long: b
 
 
 @pytest.mark.parametrize("clusters", [1, 5])
-def test_no_order_and_no_late_transfer_changes_a_result(is_long: bool, clusters: int) -> None:
+def test_order_and_late_transfers_change_no_result(is_long: bool, clusters: int) -> None:
     exposing: dict[str, Any] = {"sim_schedule": "shuffled", "dma_mode": "deferred"}
     seeds = range(100 if is_long else 2)
     configs = ({}, *({**exposing, "seed": seed} for seed in seeds))
-    no_order_changes_a_result(
+    check_order_changes_no_result(
         MppaDevice(MppaOptions(clusters=clusters, **config)) for config in configs
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code computes what NumPy computes: by LLVM and by C, in any order of PEs."""
+"""Device code agrees with NumPy: from LLVM and from C, with PEs in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("collected")
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, its arguments' shapes and type, and what is expected in them afterwards."""
+    """A kernel, the shapes and types of its arguments, and their expected values after the run."""
 
     file: str
     kernel: str
@@ -41,7 +41,7 @@ class Case:
             assert np.array_equal(mine, theirs)
 
 
-def product(a: Array, b: Array, c: Array) -> tuple[Array, ...]:
+def matmul(a: Array, b: Array, c: Array) -> tuple[Array, ...]:
     return (np.matmul(a.astype(c.dtype), b.astype(c.dtype)) + c,)
 
 
@@ -74,7 +74,7 @@ CASES = [
         "matmul_k_loop",
         "mm_mppa0_0",
         ((96, 64), (64, 64), (96, 64)),
-        lambda a, b, c: product(a, b, 0 * c),
+        lambda a, b, c: matmul(a, b, 0 * c),
     ),
     Case("elementwise_tails", "tails", ((1003,),) * 3, lambda a, b, _: (a * b + a,)),
     Case("row_sums", "sums_mppa0_0", ((20, 96), (20,), (20,)), sums),
@@ -95,11 +95,11 @@ CASES = [
     ),
     Case("copies", "slabs", ((2, 10, 7), (2, 10, 3)), lambda a, _: (a[:, :, 2:5],), ("int16",)),
     Case("copies", "within_ddr", ((8, 8), (8, 8)), within, ("float64",)),
-    Case("products", "halves", MATRICES, product, ("float16", "float16", "float32")),
-    Case("products", "bytes", MATRICES, product, ("int8", "int8", "int32")),
-    Case("products", "doubles", MATRICES, product, ("float64",)),
-    Case("products", "transposed", ((7, 9), (21, 9), (7, 21)), lambda a, b, c: product(a, b.T, c)),
-    Case("products", "batches", ((3, 7, 9), (3, 9, 21), (3, 7, 21)), product),
+    Case("products", "halves", MATRICES, matmul, ("float16", "float16", "float32")),
+    Case("products", "bytes", MATRICES, matmul, ("int8", "int8", "int32")),
+    Case("products", "doubles", MATRICES, matmul, ("float64",)),
+    Case("products", "transposed", ((7, 9), (21, 9), (7, 21)), lambda a, b, c: matmul(a, b.T, c)),
+    Case("products", "batches", ((3, 7, 9), (3, 9, 21), (3, 7, 21)), matmul),
 ]
 HOW: dict[str, dict[str, Any]] = {
     "deferred": {"config": {"dma_mode": "deferred"}},
@@ -120,5 +120,5 @@ HOW: dict[str, dict[str, Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
-def test_results_are_those_of_numpy(case: Case, how: str) -> None:
+def test_results_agree_with_numpy(case: Case, how: str) -> None:
     case.check(**HOW[how])

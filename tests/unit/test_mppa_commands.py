@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kalray's tools are called with the right words, and its host library as its public uses show.
+"""Kalray's tools get the expected arguments, and its host library is called as in public uses.
 
-The programs are stand-ins that record their arguments; the library is one whose device is this
-process.
+The programs are stand-ins that record their arguments; the library's device is this process.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder laid out as the vendor's toolchain, whose programs record how they are called."""
+    """A folder with the layout of the vendor's toolchain, whose programs record their calls."""
     folder = tmp_path / "toolchain"
     for part in ("bin", "lib", "include"):
         (folder / part).mkdir(parents=True)
@@ -81,7 +80,7 @@ def _build_library(folder: Path) -> None:
 
 
 def recorded(toolchain: Path) -> list[list[str]]:
-    """The programs' calls: name and arguments."""
+    """The recorded calls: program and arguments."""
     path = toolchain / "calls"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -128,7 +127,7 @@ def device_of(platform: Any, toolchain: Path, **config: Any) -> MppaDevice:
 
 
 def wait_for_calls(toolchain: Path) -> list[list[str]]:
-    """What was recorded, once there is something."""
+    """The recorded calls, once there are any."""
     limit = time.monotonic() + 60
     while not recorded(toolchain) and time.monotonic() < limit:
         time.sleep(0.01)
@@ -136,7 +135,7 @@ def wait_for_calls(toolchain: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("platform", ["iss", "qemu"])
-def test_a_simulator_of_the_vendors_runs_as_long_as_its_device(
+def test_the_vendors_simulator_runs_as_long_as_its_device(
     platform: str, toolchain: Path, tmp_path: Path
 ) -> None:
     before = set(psutil.Process().children(recursive=True))
@@ -152,7 +151,7 @@ def test_a_simulator_of_the_vendors_runs_as_long_as_its_device(
     assert [line for line in log(toolchain) if not line.startswith("alloc")] == [created, "destroy"]
 
 
-def test_hardware_is_looked_for_first(toolchain: Path) -> None:
+def test_hardware_is_detected_first(toolchain: Path) -> None:
     with device_of("hw", toolchain, arch="kv3-1") as device:
         device.init_device()
         assert device.is_modelled is False
@@ -186,7 +185,7 @@ def test_kernels_run_through_the_vendors_library(toolchain: Path) -> None:
         assert dict(device.counters()) == {}
 
 
-def test_mistakes_are_found_before_the_vendors_library_is_asked(toolchain: Path) -> None:
+def test_errors_are_detected_before_the_vendors_library_is_called(toolchain: Path) -> None:
     with device_of("hw", toolchain) as device:
         address = device.memory_allocate(8)
         wrong: list[tuple[type[Exception], Callable[[], object]]] = [
@@ -207,7 +206,7 @@ def test_mistakes_are_found_before_the_vendors_library_is_asked(toolchain: Path)
         device.memory_allocate(8)
 
 
-def test_what_the_vendors_library_refuses_leaves_nothing(
+def test_a_refusal_of_the_vendors_library_leaks_nothing(
     toolchain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(psutil.Process().children(recursive=True))
@@ -217,7 +216,7 @@ def test_what_the_vendors_library_refuses_leaves_nothing(
     assert set(psutil.Process().children(recursive=True)) == before
 
 
-def test_an_incomplete_toolchain_is_not_found(toolchain: Path, tmp_path: Path) -> None:
+def test_an_incomplete_toolchain_is_refused(toolchain: Path, tmp_path: Path) -> None:
     (toolchain / "bin" / "kvx-cluster").unlink()
     with pytest.raises(DeviceNotFound, match=r"no program .*/kvx-cluster"):
         device_of("iss", toolchain).init_device()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated MPPA counts and models, against numbers worked out by hand."""
+"""Counters and modelled times of the simulated MPPA, compared with figures computed by hand."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def test_modelled_cycles_follow_the_description(overlap: bool) -> None:
     moving = max(nbytes / machine.dma_word_bytes, nbytes / ddr_share)
     fork = machine.fork_cycles + machine.pe_cycles + macs / machine.macs_per_cycle["float32"]
     issue, latency = machine.dma_issue_cycles, machine.ddr_latency
-    first = machine.launch_cycles + issue + moving + latency  # when the first transfer is there
-    if overlap:  # the second one moves while the first is computed on
+    first = machine.launch_cycles + issue + moving + latency  # when the first transfer has arrived
+    if overlap:  # the second one runs during computation on the first
         second = machine.launch_cycles + issue + 2 * moving + latency
         expected = max(first + fork, second) + fork
     else:

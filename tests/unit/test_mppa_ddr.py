@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PEs read of DDR by themselves costs modelled time, and orders schedules as counts do."""
+"""Direct accesses of PEs to DDR cost modelled time, which ranks schedules like the counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _meshed(graph: Graph) -> xtc.Schedule:
 
 
 def _from_ddr(schedule: xtc.Schedule) -> None:
-    """Every PE reads both operands by itself."""
+    """Every PE reads both operands from DDR."""
 
 
 def _one_packed(schedule: xtc.Schedule) -> None:
@@ -45,7 +45,7 @@ def _packed(schedule: xtc.Schedule) -> None:
 
 
 def _modelled(choose: Callable[[xtc.Schedule], None]) -> tuple[float, float]:
-    """Cycles, and lines of DDR that PEs touch by themselves."""
+    """Cycles, and lines of DDR that PEs access directly."""
     with MppaDevice() as device:
         a = O.tensor((M, K), name="A", device=device)
         b = O.tensor((K, N), name="B", device=device)
@@ -63,7 +63,7 @@ def _modelled(choose: Callable[[xtc.Schedule], None]) -> tuple[float, float]:
         )
 
 
-def test_schedules_rank_by_what_they_read_of_ddr() -> None:
+def test_schedules_rank_by_their_ddr_accesses() -> None:
     choices = (_from_ddr, _one_packed, _both_packed, _packed)
     found = {choice.__name__: _modelled(choice) for choice in choices}
     by_lines = sorted(found, key=lambda name: found[name][1])

@@ -43,7 +43,7 @@ def test_a_kernel_computes_on_all_clusters_and_pes(kernels: Kernels) -> None:
 
 
 @pytest.mark.parametrize(("clusters", "pes"), [(1, 1), (2, 16), (5, 4)])
-def test_a_part_of_the_machine_runs_kernels(clusters: int, pes: int) -> None:
+def test_a_subset_of_the_machine_runs_kernels(clusters: int, pes: int) -> None:
     with opened(clusters=clusters, pes=pes) as kernels:
         out = kernels.device.array(np.full(80, -1, np.int32))
         kernels.device.launch(kernels.places, [out, pes])
@@ -52,7 +52,7 @@ def test_a_part_of_the_machine_runs_kernels(clusters: int, pes: int) -> None:
         assert np.array_equal(out.numpy().reshape(5, 16), expected)
 
 
-def test_smem_holds_nothing_of_earlier_kernels(kernels: Kernels) -> None:
+def test_smem_is_poisoned_between_kernels(kernels: Kernels) -> None:
     with kernels.device.zeros(CLUSTERS, np.float32) as out:
         for _ in range(2):
             kernels.device.launch(kernels.smem_at_start, [out])
@@ -67,7 +67,7 @@ def test_dma_gathers_rows(kernels: Kernels) -> None:
     assert np.array_equal(out.numpy(), expected)
 
 
-def test_arguments_are_words(kernels: Kernels) -> None:
+def test_arguments_have_64_bits(kernels: Kernels) -> None:
     with kernels.device.array(np.array([5])) as out:
         kernels.device.launch(kernels.step, [out, -2])
         assert out.numpy()[0] == -9
@@ -80,7 +80,7 @@ def test_arguments_are_words(kernels: Kernels) -> None:
             kernels.device.launch(kernels.step, [0] * 65)
 
 
-def test_a_machine_may_be_made_up() -> None:
+def test_a_machine_may_be_hypothetical() -> None:
     machine = dataclasses.replace(COOLIDGE_V2, dma_alignment=16, smem_bytes=1 << 20)
     with MppaDevice(machine=machine) as device:
         assert device.machine.smem_bytes == 1 << 20
@@ -89,7 +89,7 @@ def test_a_machine_may_be_made_up() -> None:
         device.launch(kernels.gather, [out, source, 16, 2, 32])
 
 
-def test_a_compiler_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from xtc.runtime import built_driver
 
     monkeypatch.setenv("XTC_CC", "no-such-compiler")
@@ -122,7 +122,7 @@ def test_threads_share_a_device() -> None:
         assert kernels.device.counters()["mppa.LAUNCHES.cluster.0.pe.0"] == 200
 
 
-def test_freed_memory_goes_back_to_the_system(kernels: Kernels) -> None:
+def test_freed_memory_is_returned_to_the_system(kernels: Kernels) -> None:
     device = kernels.device
 
     def resident() -> int:
@@ -138,7 +138,7 @@ def test_freed_memory_goes_back_to_the_system(kernels: Kernels) -> None:
     assert resident() < 8 << 20
 
 
-def test_memory_larger_than_that_of_this_machine_costs_nothing_until_used() -> None:
+def test_unused_device_memory_takes_no_host_memory() -> None:
     with MppaDevice(MppaOptions(ddr_bytes=64 << 30)) as device:
         with pytest.raises(DeviceMemoryError, match="cannot allocate"):
             device.memory_allocate(1 << 62)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clusters and PEs share by default computes what NumPy does, from copies in their own memory.
+"""Default distribution over clusters and PEs agrees with NumPy, on copies in local memory.
 
-Loops over clusters and PEs run one after the other on the host here, in its memory.
+Loops over clusters and PEs run in order on the host here, in its memory.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def test_random_graphs(graph: Graph, machine: DistributeByDefault, seed: int) ->
 
 @settings(max_examples=COUNT * 4)
 @given(graphs(), st.sampled_from(MACHINES))
-def test_nests_are_what_code_is_made_of(graph: Graph, machine: DistributeByDefault) -> None:
+def test_code_consists_of_loop_nests(graph: Graph, machine: DistributeByDefault) -> None:
     with placed_module(graph) as module:
         run_steps(module, (*steps(machine), *TO_MEMREFS))
         for nest in check_function(module):
@@ -88,7 +88,7 @@ def test_nests_are_what_code_is_made_of(graph: Graph, machine: DistributeByDefau
 
 
 def check_function(module: Operation) -> list[Operation]:
-    """The nests of the device's functions, beside which there are only views and buffers."""
+    """Check that the device's functions contain only nests, views and buffers."""
     nests = []
     for function in all_operations(module):
         if function.name == "func.func" and "xtc.device" in function.attributes:
@@ -96,7 +96,7 @@ def check_function(module: Operation) -> list[Operation]:
                 name = op.operation.name
                 if name == "scf.forall":
                     nests.append(op.operation)
-                elif name == "memref.copy":  # a result that is another one, or an argument
+                elif name == "memref.copy":  # a result that is another result, or an argument
                     raise AssertionError(str(op))
                 else:
                     assert name.startswith(("memref.", "arith.constant", "func.return")), name
@@ -104,7 +104,7 @@ def check_function(module: Operation) -> list[Operation]:
 
 
 def check_nest(nest: Operation) -> None:
-    """Clusters outside, PEs inside; clusters copy between memories, PEs compute."""
+    """Check that PEs are inside of clusters; clusters copy between memories, PEs compute."""
     assert "#gpu.block<linear_dim_0>" in str(nest.attributes["mapping"])
     for op in all_operations(nest)[1:]:
         inside = levels(op, nest)
@@ -120,7 +120,7 @@ def check_nest(nest: Operation) -> None:
 
 
 def levels(op: Operation, nest: Operation) -> int:
-    """How many loops over PEs are around an operation of a nest."""
+    """The number of loops over PEs around an operation of a nest."""
     count, around = 0, op.parent
     while around is not None and around != nest:
         count += around.name == "scf.forall"
@@ -133,22 +133,22 @@ def space(type: MemRefType) -> int:
 
 
 def names(graph: Graph) -> Counter[str]:
-    """How many operations of each kind the device's code has."""
+    """The number of operations of each kind in the device's code."""
     with placed_module(graph) as module:
         run_steps(module, (*scheduled(MppaOptions()).steps, *TO_MEMREFS))
         nests = check_function(module)
         return Counter(op.name for nest in nests for op in all_operations(nest))
 
 
-def test_an_epilogue_is_in_the_nest_of_its_product() -> None:
+def test_an_epilogue_is_in_the_nest_of_its_matmul() -> None:
     a, b = O.tensor((512, 256), name="a"), O.tensor((256, 384), name="b")
     bias = O.tensor((384,), name="bias")
     with O.graph(name="layer") as gb:
         O.relu(O.add(O.matmul(a, b), bias))
     found = names(gb.graph)
-    # Zeros, the sum in strips, and what follows: three loops over PEs inside of one over clusters.
+    # Zeros, the sum in strips, and the epilogue: three loops over PEs in one over clusters.
     assert found["scf.forall"] == 4
-    # Strips of both factors, the bias, and the result.
+    # Strips of both operands, the bias, and the result.
     assert found["memref.copy"] == 4
     # The sum's buffer is the result's.
     assert found["memref.alloc"] == 4
@@ -162,7 +162,7 @@ def test_softmax_is_one_nest() -> None:
     assert (found["scf.forall"], found["memref.copy"]) == (2, 2)
 
 
-def test_moving_data_needs_no_processor() -> None:
+def test_data_movement_uses_no_pe() -> None:
     a, b = O.tensor((4, 30), name="a"), O.tensor((7, 30), name="b")
     with O.graph(name="stack") as gb:
         O.concat(a, b, axis=0)
@@ -171,8 +171,8 @@ def test_moving_data_needs_no_processor() -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES[2:4], ids=["3 PEs", "5 PEs"])
-def test_a_transposed_reader_of_what_is_summed_in_strips(machine: DistributeByDefault) -> None:
-    """The bias is added where the sum is, which is not where the transposed result goes."""
+def test_a_transposed_reader_of_a_sum_in_strips(machine: DistributeByDefault) -> None:
+    """The bias is added at the sum's indices, which differ from those of the transposed result."""
     a, b, bias = O.tensor((4, 384)), O.tensor((384, 16)), O.tensor((16,))
     with O.graph(name="turned") as builder:
         shifted = O.add(O.matmul(a, b), bias)

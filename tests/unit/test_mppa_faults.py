@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong on the simulated MPPA is found, told with its place, and leaves nothing."""
+"""Faults on the simulated MPPA are detected, located, and leak nothing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def kernels() -> Iterator[Kernels]:
         (27, r"PE 0 \(control code\): DMA in the unknown direction 2"),
     ],
 )
-def test_a_fault_tells_kernel_place_and_address(kernels: Kernels, kind: int, what: str) -> None:
+def test_a_fault_names_kernel_location_and_address(kernels: Kernels, kind: int, what: str) -> None:
     array = kernels.device.zeros(8, "int64")
     with pytest.raises(DeviceFault, match=rf"^mppa0: kernel 'faults' on cluster 2, {what}"):
         kernels.device.launch(kernels.faults, [array, kind])
@@ -91,15 +91,13 @@ Transfer = Callable[[int], tuple[int, int, int, int, int, int, int]]
         (lambda a: (0, 4, 2**64 - 2, 4, 4, 1, GET), "an allocation in DDR"),
     ],
 )
-def test_a_dma_rule_that_is_broken_is_a_fault(
-    kernels: Kernels, transfer: Transfer, what: str
-) -> None:
+def test_a_violated_dma_rule_is_a_fault(kernels: Kernels, transfer: Transfer, what: str) -> None:
     address = kernels.device.memory_allocate(256)
     with pytest.raises(DeviceFault, match=rf"'transfer' on cluster 2, .*{what}"):
         kernels.device.launch(kernels.transfer, [0, *transfer(address)])
 
 
-def test_a_dma_beyond_an_allocation_names_the_first_byte_outside(kernels: Kernels) -> None:
+def test_a_dma_outside_an_allocation_names_the_first_byte_outside(kernels: Kernels) -> None:
     address = kernels.device.memory_allocate(1000)
     kernels.device.memory_allocate(1000)
     whole = (0, 0, address, 0, 1000, 1, GET)
@@ -128,7 +126,7 @@ def test_dma_to_freed_memory_is_a_fault(kernels: Kernels) -> None:
         (lambda a: (0, 16, a, 16, 8, 2, GET), "DMA row size 0x8 is not a multiple of 16"),
     ],
 )
-def test_alignment_is_what_the_description_says(transfer: Transfer, what: str) -> None:
+def test_alignment_follows_the_description(transfer: Transfer, what: str) -> None:
     machine = dataclasses.replace(COOLIDGE_V2, dma_alignment=16)
     with MppaDevice(machine=machine) as device:
         kernels = Kernels(device)
@@ -138,7 +136,7 @@ def test_alignment_is_what_the_description_says(transfer: Transfer, what: str) -
             device.launch(kernels.transfer, [0, *transfer(address)])
 
 
-def test_the_limit_of_transfers_is_what_the_description_says() -> None:
+def test_the_transfer_limit_follows_the_description() -> None:
     machine = dataclasses.replace(COOLIDGE_V2, dma_in_flight=3)
     with MppaDevice(machine=machine) as device:
         kernels, address = Kernels(device), device.memory_allocate(8)
@@ -146,7 +144,7 @@ def test_the_limit_of_transfers_is_what_the_description_says() -> None:
             device.launch(kernels.faults, [address, 26])
 
 
-def test_deferred_dma_shows_a_wait_that_is_missing() -> None:
+def test_deferred_dma_exposes_a_missing_wait() -> None:
     results = {}
     for mode in ("synchronous", "deferred"):
         with opened(dma_mode=mode) as kernels:
@@ -161,7 +159,7 @@ def test_deferred_dma_shows_a_wait_that_is_missing() -> None:
     assert results["deferred"][1] == 2
 
 
-def test_deferred_dma_computes_the_same_where_code_waits() -> None:
+def test_deferred_dma_does_not_change_correct_code() -> None:
     with opened(dma_mode="deferred", sim_schedule="shuffled", seed=3) as kernels:
         rng = np.random.default_rng(0)
         a, b = rng.random((80, 64), np.float32), rng.random((64, 64), np.float32)
@@ -176,14 +174,14 @@ def run_on(kernels: Kernels, name: str, size: int) -> list[int]:
     return [int(value) for value in array.numpy()]
 
 
-def test_shuffled_order_shows_a_race_between_pes() -> None:
+def test_shuffled_order_exposes_a_race_between_pes() -> None:
     with opened() as kernels:
         assert run_on(kernels, "races", 16) == list(range(1, 17))
     with opened(sim_schedule="shuffled", seed=1) as kernels:
         assert run_on(kernels, "races", 16) != list(range(1, 17))
 
 
-def test_shuffled_orders_are_orders_and_depend_on_the_seed_alone() -> None:
+def test_shuffled_orders_are_permutations_that_depend_only_on_the_seed() -> None:
     seen = []
     for seed in (0, 1, 1):
         with opened(sim_schedule="shuffled", seed=seed) as kernels:
@@ -196,7 +194,7 @@ def test_shuffled_orders_are_orders_and_depend_on_the_seed_alone() -> None:
     assert seen[0] != seen[1] == seen[2]
 
 
-def test_without_shuffling_everything_goes_by_numbers(kernels: Kernels) -> None:
+def test_the_default_order_is_numerical(kernels: Kernels) -> None:
     assert run_on(kernels, "pe_order", 17)[1:] == list(range(16))
     assert run_on(kernels, "cluster_order", 6)[1:] == list(range(5))
 
@@ -212,14 +210,14 @@ def test_an_endless_kernel_is_stopped() -> None:
         kernels.device.launch(Kernels(kernels.device).empty)
 
 
-def test_the_limit_is_for_each_kernel() -> None:
+def test_the_time_limit_applies_to_each_kernel() -> None:
     with opened(timeout_s=5) as kernels:
         empty = kernels.empty
         for _ in range(1000):
             kernels.device.launch(empty)
 
 
-def test_kernels_behind_a_fault_are_lost_not_to_blame(kernels: Kernels) -> None:
+def test_kernels_after_a_fault_report_a_lost_device(kernels: Kernels) -> None:
     address = kernels.device.memory_allocate(8)
     guilty, innocent = kernels.device.queue(), kernels.device.queue()
     faults, empty = kernels.faults, kernels.empty

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What device code makes the machine do: exact counts, and cycles of the model."""
+"""Exact counts and modelled cycles of device code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def count(found: Run, event: str, place: str = "cluster.sum.pe.sum") -> float:
 
 
 def of_peak(found: Run, macs: int) -> float:
-    """Multiply-adds per modelled cycle, of what all PEs can do."""
+    """Multiply-adds per modelled cycle, as a fraction of the peak of all PEs."""
     peak = COOLIDGE_V2.rate("float32") * COOLIDGE_V2.clusters * COOLIDGE_V2.pes
     assert count(found, "mppa.MACS_F32") == macs
     return macs / peak / float(found.counters["modelled.mppa.CYCLES"])
@@ -39,7 +39,7 @@ MATMUL = ("matmul_k_loop", "mm_mppa0_0", [(96, 64), (64, 64), (96, 64)])
 
 
 @pytest.mark.parametrize("double_buffer", [True, False])
-def test_the_dma_moves_what_the_tiles_hold_and_nothing_else(double_buffer: bool) -> None:
+def test_the_dma_copies_exactly_the_tiles(double_buffer: bool) -> None:
     found = launch(*MATMUL, double_buffer=double_buffer)
     tiles, steps, size = 6, 4, 4
     assert count(found, "mppa.DMA_GET_OPS") == tiles * steps * 2
@@ -62,7 +62,7 @@ def test_transfers_overlap_with_computation() -> None:
     assert stalls[0] < 0.6 * stalls[1]
 
 
-def test_a_product_in_the_clusters_memories_reaches_80_percent_of_peak() -> None:
+def test_a_matmul_in_smem_reaches_80_percent_of_peak() -> None:
     shape = (5, 256, 256)
     found = launch("resident_matmul", "resident", [shape] * 3)
     a, b = np.random.default_rng(1).standard_normal((2, *shape), np.float32)
@@ -70,14 +70,14 @@ def test_a_product_in_the_clusters_memories_reaches_80_percent_of_peak() -> None
     assert of_peak(found, 4 * 5 * 256**3) >= 0.8
 
 
-def test_a_product_streamed_from_ddr_reaches_80_percent_of_peak() -> None:
+def test_a_matmul_streamed_from_ddr_reaches_80_percent_of_peak() -> None:
     found = launch("streamed_matmul", "streamed", [(512, 512)] * 3)
     a, b = np.random.default_rng(1).standard_normal((2, 512, 512), np.float32)
     assert np.allclose(found.arrays[2], a @ b, rtol=0, atol=1e-3)
     assert of_peak(found, 512**3) >= 0.8
 
 
-def test_a_kernel_says_how_much_memory_it_uses() -> None:
+def test_a_kernel_records_its_memory() -> None:
     text = (KERNELS / "matmul_k_loop.mlir").read_text()
     slots = 2 * (16 * 64 + 16 * 16 + 16 * 64) * 4
     assert f"xtc.local_bytes = {slots} : i64" in stage_text(text)
@@ -87,7 +87,7 @@ def test_a_kernel_says_how_much_memory_it_uses() -> None:
 
 
 @pytest.mark.parametrize("vectorized", [False, True])
-def test_what_a_schedule_made_vectors_of_counts_the_same(vectorized: bool) -> None:
+def test_vectors_of_a_schedule_count_the_same_operations(vectorized: bool) -> None:
     with MppaDevice() as device:
         a = O.tensor((16, 24), "float32", name="a", device=device)
         b = O.tensor((24, 32), "float32", name="b", device=device)

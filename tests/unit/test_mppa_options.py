@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MppaOptions: its defaults, and what it refuses before anything is opened."""
+"""MppaOptions: defaults, and options refused before a device is opened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc_targets.mppa.device import MppaDevice
 from xtc_targets.mppa.options import MppaOptions
 
 
-def test_the_default_is_the_whole_newer_machine_simulated() -> None:
+def test_the_default_is_the_simulated_newer_machine() -> None:
     options = MppaOptions()
     assert (options.platform, options.arch, options.machine) == ("sim", "kv3-2", COOLIDGE_V2)
     assert (options.cluster_count, options.pe_count, options.clock) == (5, 16, 1.2e9)
@@ -27,7 +27,7 @@ def test_the_default_is_the_whole_newer_machine_simulated() -> None:
     )
 
 
-def test_options_are_a_value() -> None:
+def test_options_compare_by_value() -> None:
     options = MppaOptions(arch="kv3-1", clusters=2, pes=4, clock_hz=8e8)
     assert options == MppaOptions(arch="kv3-1", clusters=2, pes=4, clock_hz=8e8)
     assert hash(options) == hash(dataclasses.replace(options))
@@ -68,12 +68,12 @@ def test_options_are_a_value() -> None:
         ({"trace": 1}, "trace=1 is neither True nor False"),
     ],
 )
-def test_what_does_not_fit_is_refused(given: dict[str, Any], what: str) -> None:
+def test_invalid_options_are_refused(given: dict[str, Any], what: str) -> None:
     with pytest.raises(UserError, match=what):
         MppaOptions(**given)
 
 
-def test_a_name_that_is_close_is_suggested() -> None:
+def test_a_similar_name_is_suggested() -> None:
     with pytest.raises(UserError) as error:
         MppaOptions(arch="kv3_2")
     assert error.value.hints == ("did you mean 'kv3-2'?",)
@@ -93,7 +93,7 @@ def test_a_name_that_is_close_is_suggested() -> None:
     ],
 )
 @pytest.mark.parametrize("platform", ["iss", "qemu", "hw"])
-def test_what_only_a_simulator_can_do_is_for_the_simulator(
+def test_simulator_options_are_refused_for_other_platforms(
     given: dict[str, Any], platform: Any
 ) -> None:
     name = next(iter(given))
@@ -114,7 +114,7 @@ def test_a_missing_toolchain_is_named_by_its_variable(
         MppaDevice(MppaOptions(platform=platform)).init_device()
 
 
-def test_the_toolchain_given_goes_before_the_variable(
+def test_the_toolchain_option_overrides_the_variable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("KALRAY_TOOLCHAIN_DIR", str(tmp_path))
@@ -124,6 +124,6 @@ def test_the_toolchain_given_goes_before_the_variable(
     assert MppaOptions(platform="iss", toolchain_dir=own).toolchain() == own
 
 
-def test_a_device_takes_options_and_nothing_else() -> None:
+def test_a_device_accepts_only_options() -> None:
     with pytest.raises(UserError, match="takes MppaOptions, not 'sim'"):
         MppaDevice("sim")  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overlapped transfers are waited for, for any number of iterations; a wait too few is seen."""
+"""Overlapped transfers are awaited, for any number of iterations; a missing wait is detected."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_any_number_of_tiles_for_a_cluster(tiles: int, in_place: bool) -> None:
 
 
 @pytest.mark.parametrize("inner", [1, 2, 3, 4])
-def test_any_number_of_tiles_in_a_loop_inside(inner: int) -> None:
+def test_any_number_of_tiles_in_an_inner_loop(inner: int) -> None:
     Loop(11, last=3, inner=inner).check(config=DEFERRED)
     Loop(11, last=3, inner=inner, in_place=True).check(config={**ONE, "pes": 5})
 
 
-def test_overlap_pays_for_what_is_read_and_for_what_is_written() -> None:
+def test_overlap_saves_time_for_inputs_and_for_results() -> None:
     both = [
         Loop(8, 4096, 4096).check(config=ONE, double_buffer=doubled) for doubled in (True, False)
     ]
@@ -110,7 +110,7 @@ def test_overlap_pays_for_what_is_read_and_for_what_is_written() -> None:
     assert cycles[1] > cycles[0] + 7 * 200
 
 
-def test_a_loop_that_reads_what_it_writes_is_left_alone() -> None:
+def test_a_loop_that_reads_its_own_results_is_unchanged() -> None:
     text = Loop(6).text.replace("%B[%i]", "%A[%i]")
     assert "2x8xi32" not in stage_text(text, "offloaded", clusters=1)
     a = np.arange(48, dtype=np.int32)
@@ -118,7 +118,7 @@ def test_a_loop_that_reads_what_it_writes_is_left_alone() -> None:
     assert np.array_equal(found.arrays[0], 3 * a)
 
 
-def test_a_buffer_that_has_no_room_twice_stays_one() -> None:
+def test_a_buffer_that_does_not_fit_twice_is_not_doubled() -> None:
     loop = Loop(3, size=500_000, last=7)
     text = stage_text(loop.text, "offloaded", clusters=1)
     assert "memref<500000xi32, 2>" in text
@@ -153,7 +153,7 @@ def _next_loop(wait: Operation) -> Operation | None:
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("name", ["matmul_k_loop", "elementwise_tails"])
-def test_a_wait_too_few_or_too_late_shows(name: str, late: bool) -> None:
+def test_a_missing_or_late_wait_is_detected(name: str, late: bool) -> None:
     text = (KERNELS / f"{name}.mlir").read_text()
     waits = stage_text(text, "offloaded").count(WAIT)
     random = np.random.default_rng(2)
@@ -169,7 +169,7 @@ def test_a_wait_too_few_or_too_late_shows(name: str, late: bool) -> None:
 
 
 def result(code: bytes, kernel: str, arrays: list[Array]) -> Array:
-    """The last array; an empty one where the simulator finds the missing wait itself."""
+    """The last array; an empty one if the simulator reports the missing wait."""
     try:
         return launch(code, kernel, arrays, DEFERRED).arrays[2]
     except DeviceFault as fault:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random operators on machines with little memory, whose many tiles stick out, agree with NumPy."""
+"""Random operators on machines with little memory, with many partial tiles, agree with NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Make = Callable[[Random, Callable[..., Tensor], Any], Tensor]
 
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels have 40 KiB of a cluster's memory, and the same machine otherwise."""
+    """Limit kernels to 40 KiB of a cluster's memory."""
     machines = {
         name: dataclasses.replace(machine, smem_reserved_bytes=machine.smem_bytes - 40 * KIB)
         for name, machine in MACHINES.items()

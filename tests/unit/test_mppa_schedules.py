@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributed schedules on the simulator, transfers as late and PEs as disordered as can be."""
+"""Distributed schedules on the simulator, with deferred transfers and shuffled PEs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 DISORDER = MppaOptions(sim_schedule="shuffled", dma_mode="deferred")
 
 
-def product(mppa: MppaDevice) -> Graph:
+def matmul_graph(mppa: MppaDevice) -> Graph:
     a = O.tensor((4, 16), name="A")
     b = O.tensor((16, 8), name="B", device=mppa)
     with O.graph(name="matmul") as gb:
@@ -40,7 +40,7 @@ def seed(graph: Graph, clusters: int = 1) -> xtc.Schedule:
 
 def test_a_packed_operand_is_one_transfer_for_all_pes() -> None:
     with MppaDevice(DISORDER) as mppa:
-        graph = product(mppa)
+        graph = matmul_graph(mppa)
         schedule = seed(graph)
         node = schedule["C"].strip_mine("i", {"i1": 2})
         node.distribute({"i": "psx", "j": "psy"}).pack_at("j", 1)
@@ -49,13 +49,13 @@ def test_a_packed_operand_is_one_transfer_for_all_pes() -> None:
             counters = mppa.counters()
     assert counters["mppa.DMA_GET_OPS.cluster.sum.pe.sum"] == 1
     assert counters["mppa.DMA_GET_BYTES.cluster.sum.pe.sum"] == 16 * 8 * 4
-    # Zeros are written to C by a kernel of their own.
+    # A separate kernel writes zeros to C.
     assert counters["mppa.LAUNCHES.cluster.max.pe.max"] == 2
 
 
-def test_each_memory_gets_its_part_once() -> None:
+def test_each_memory_gets_its_shard_once() -> None:
     with MppaDevice(DISORDER) as mppa:
-        graph = product(mppa)
+        graph = matmul_graph(mppa)
         schedule = seed(graph, clusters=4)
         schedule["C"].distribute({"i": "px", "j": "psy"}).distributed_buffer_at("i", 0, ["mx", "*"])
         with xtc.compile(graph, target=mppa, schedule=schedule) as module:
@@ -67,7 +67,7 @@ def test_each_memory_gets_its_part_once() -> None:
     assert counters["mppa.DMA_GET_BYTES.cluster.4.pe.sum"] == 0
 
 
-def test_a_product_without_a_schedule_comes_near_the_modelled_peak() -> None:
+def test_a_matmul_without_a_schedule_approaches_the_modelled_peak() -> None:
     with MppaDevice() as mppa:
         a, b = (O.tensor((512, 512), name=name, device=mppa) for name in "AB")
         with O.graph(name="matmul") as gb:
@@ -102,10 +102,10 @@ def test_random_schedules(family: str) -> None:
         done += 1
 
 
-def test_a_loop_over_memories_comes_out_of_a_sequential_one() -> None:
-    """Each memory runs the loop over K itself, with what it packs in each iteration."""
+def test_a_loop_over_memories_is_moved_out_of_a_sequential_one() -> None:
+    """Each memory runs the loop over K, with the tiles packed in each iteration."""
     with MppaDevice(DISORDER) as mppa:
-        graph = product(mppa)
+        graph = matmul_graph(mppa)
         schedule = seed(graph, clusters=2)
         node = schedule["C"].strip_mine("k", {"k1": 4}).interchange(["k", "i", "j", "k1"])
         node.distribute({"i": "px", "j": "psy"}).pack_at("k", 1)

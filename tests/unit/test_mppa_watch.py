@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A watched MPPA tells which access leaves its buffer, meets the DMA, or races with another."""
+"""Simulator checks detect accesses outside of a buffer, conflicts with the DMA, and races."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def device() -> Iterator[MppaDevice]:
 
 
 def launch(device: MppaDevice, name: str, kind: int) -> int:
-    """Run a kernel on an array of 16 words that another one follows; returns its address."""
+    """Run a kernel on an array of 16 words that is followed by another one; returns its address."""
     function = device.get_module_function(device.load_module(image("mppa_watch")), name)
     array, _neighbor = device.zeros(16, "int32"), device.zeros(16, "int32")
     where.append(array.address)
@@ -64,7 +64,7 @@ where: list[int] = []
         (8, "PE 0 (control code): write of 4 bytes that a DMA transfer in flight reads", SMEM + 36),
     ],
 )
-def test_a_wrong_access_is_a_fault_that_says_where(
+def test_a_wrong_access_is_a_located_fault(
     device: MppaDevice, kind: int, what: str, at: int
 ) -> None:
     with pytest.raises(DeviceFault) as caught:
@@ -74,25 +74,25 @@ def test_a_wrong_access_is_a_fault_that_says_where(
     assert str(caught.value).endswith(f" at {address:#x}")
 
 
-def test_what_forks_and_joins_order_is_no_race(device: MppaDevice) -> None:
+def test_accesses_ordered_by_forks_and_joins_do_not_race(device: MppaDevice) -> None:
     launch(device, "wrong", RIGHT)
     for _ in range(2):
-        launch(device, "wrong", RIGHT)  # launches are in order, too
+        launch(device, "wrong", RIGHT)  # launches are ordered as well
 
 
-def test_clusters_of_a_launch_are_in_no_order(device: MppaDevice) -> None:
-    launch(device, "clusters", 1)  # overlapping tiles: the DMA writes what is there already
+def test_clusters_of_a_launch_are_unordered(device: MppaDevice) -> None:
+    launch(device, "clusters", 1)  # overlapping tiles: the DMA writes the same values
     with pytest.raises(DeviceFault, match="race in DDR: a write of what another cluster of the"):
         launch(device, "clusters", 0)
 
 
 @pytest.mark.parametrize("kind", [0, 1, 3, 4, 5, 7, 8])
-def test_a_fast_run_looks_at_none_of_it(kind: int) -> None:
+def test_a_run_without_checks_reports_nothing(kind: int) -> None:
     with opened() as kernels:
         launch(kernels.device, "wrong", kind)
 
 
-def test_check_watches_and_calls_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_check_enables_simulator_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
     connect = MppaDevice._connect
 
@@ -115,8 +115,8 @@ def test_check_watches_and_calls_do_not(monkeypatch: pytest.MonkeyPatch) -> None
     assert seen == [False, True]
 
 
-def test_a_kernel_with_less_memory_than_it_was_compiled_for_is_found() -> None:
-    """Rows longer than a cluster's memory: PEs read DDR themselves, and no DMA checks them."""
+def test_a_kernel_with_too_little_memory_is_detected() -> None:
+    """Rows longer than a cluster's memory: PEs read DDR directly, without checks by the DMA."""
     with MppaDevice(MppaOptions(sim_checks=True)) as mppa:
         x = O.tensor((2, 1 << 20), name="x", device=mppa)
         with O.graph(name="rows") as gb:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code by way of C tells a watched MPPA of its accesses: wrong code is found in a check."""
+"""Device code from C reports its accesses to the simulator, so that a check detects wrong code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def contraction(device: MppaDevice) -> Tensor:
 
 
 def rows(device: MppaDevice) -> Tensor:
-    """Rows longer than a cluster's memory, which come in parts."""
+    """Rows longer than a cluster's memory, which are copied in parts."""
     return O.reduce_max(O.tensor((2, 1 << 20), name="x", device=device), axes=1, device=device)
 
 
@@ -59,7 +59,7 @@ def launch(
     schedule: object = None,
     kernel: str = "wrong_mppa0_0",
 ) -> None:
-    """Run a kernel of a graph, the first one by default, `old` in whose C is `new`."""
+    """Run a kernel of a graph, the first one by default, with `old` replaced by `new` in its C."""
     with O.graph(name="wrong") as gb:
         write(device)
     with xtc.compile(gb.graph, target=device, schedule=schedule) as module:
@@ -105,7 +105,7 @@ def launch(
         (rows, "j < 131072", "j < 131073", "read of 4 bytes that a DMA transfer in flight writes"),
     ],
 )
-def test_wrong_code_is_a_fault_that_says_where(
+def test_wrong_code_is_a_located_fault(
     device: MppaDevice,
     tmp_path: Path,
     write: Callable[[MppaDevice], Tensor],
@@ -143,7 +143,7 @@ def test_an_overrun_of_an_array_in_ddr_is_a_fault(
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
-def test_right_code_is_checked_and_unchecked_code_tells_nothing(dtype: str) -> None:
+def test_correct_code_passes_and_unchecked_code_reports_nothing(dtype: str) -> None:
     with MppaDevice(MppaOptions(codegen="c", opt_level=1)) as mppa:
         a, b = (O.tensor((33, 40), dtype, name=name, device=mppa) for name in "ab")
         with O.graph(name="checked") as gb:

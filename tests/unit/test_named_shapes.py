@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of known shapes, by name, in the commands."""
+"""Operators with named shapes in the commands."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from xtc.cli.named_shapes import named_graph, names
 from xtc.core.errors import UserError
 
 
-def test_a_convolution_is_of_an_image_with_its_border() -> None:
+def test_a_convolution_takes_a_padded_image() -> None:
     graph = named_graph("conv2d:ResNet18_01")
     assert [tensor.type.shape for tensor in graph.inputs] == [(1, 230, 230, 3), (7, 7, 3, 64)]
     assert graph.node("C").output.type.shape == (1, 112, 112, 64)
 
 
-def test_a_name_is_found_whatever_its_case_and_may_have_a_type() -> None:
+def test_names_ignore_case_and_may_have_a_type() -> None:
     graph = named_graph("matmul:polybench_MEDIUM:float64")
     assert str(graph.node("C").output.type) == "200x224xfloat64"
 
@@ -39,16 +39,16 @@ def test_every_name_is_a_graph(kind: str) -> None:
         ("conv9d:ResNet18_01", "there is no file conv9d:ResNet18_01"),
     ],
 )
-def test_other_names_are_told(text: str, message: str) -> None:
+def test_unknown_names_list_the_known_ones(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_graph(Path(text), {})
 
 
 @pytest.mark.slow
-def test_the_command_takes_one_of_a_file_and_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_takes_either_a_file_or_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.run(["--op", "matmul:AlexNet_FC8", "--stage", "source"]) == 0
     assert "func.func @matmul_alexnet_fc8(" in capsys.readouterr().out
-    with pytest.raises(UserError, match="neither a file nor --op says what to compile"):
+    with pytest.raises(UserError, match="no graph is given"):
         command.run(["--stage", "source"])
-    with pytest.raises(UserError, match="a file and --op says what to compile"):
+    with pytest.raises(UserError, match="two graphs are given: a file and --op"):
         command.run(["graph.py", "--op", "matmul:AlexNet_FC8", "--stage", "source"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of narrow numbers: right with whatever instructions, integers to the last bit."""
+"""Contractions of narrow types: correct with all instructions, integers exactly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ WIDE = {"bfloat16": "vdpbf16ps", "int8": "vpdpbusd", "int16": "vpdpwssd"}
 LARGE = (64, 96, 80)
 
 
-def product(m: int, n: int, k: int, dtype: str, flags: tuple[bool, bool] = (False, False)) -> Graph:
+def matmul_graph(
+    m: int, n: int, k: int, dtype: str, flags: tuple[bool, bool] = (False, False)
+) -> Graph:
     return batched((), (), (m, n, k), dtype, flags)
 
 
@@ -61,8 +63,8 @@ def batched(
     return gb.graph
 
 
-def random_product(rng: Random, dtype: str) -> Graph:
-    """Of any shape, but seldom so small that loops as they are do as well."""
+def random_matmul(rng: Random, dtype: str) -> Graph:
+    """Of any shape, mostly large enough for dot-product instructions."""
     m, n = rng.choice(SIZES), rng.choice(SIZES)
     k = rng.choice([size for size in SIZES if m * n * size > 16384] or SIZES)
     leads = rng.choice((((), ()), ((), ()), ((2,), (2,)), ((3,), ()), ((), (2,)), ((2, 1), (1, 3))))
@@ -92,9 +94,9 @@ def check(graph: Graph, arrays: list[Array], actual: Array) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @settings(max_examples=COUNT, phases=PHASES)
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_random_products(dtype: str, processor: str, seed: int) -> None:
+def test_random_matmuls(dtype: str, processor: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
-    graphs = [random_product(rng, dtype) for _ in range(BATCH)]
+    graphs = [random_matmul(rng, dtype) for _ in range(BATCH)]
     batch = [prepare(graph, **PROCESSORS[processor]) for graph in graphs]
     inputs = [samples(graph, rng.randrange(1 << 30)) for graph in graphs]
     for graph, arrays, (actual,) in zip(graphs, inputs, results(batch, inputs), strict=True):
@@ -105,7 +107,7 @@ def test_random_products(dtype: str, processor: str, seed: int) -> None:
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_sums_of_extremes_wrap_around(dtype: str, processor: str) -> None:
-    graph = product(*LARGE, dtype)
+    graph = matmul_graph(*LARGE, dtype)
     limits = np.iinfo(dtype)
     with xtc.compile(graph, in_memory=True, **PROCESSORS[processor]) as module:
         for low, high in ((limits.min, limits.min), (limits.min, limits.max), (-1, limits.min)):
@@ -118,7 +120,7 @@ def test_sums_of_extremes_wrap_around(dtype: str, processor: str) -> None:
 
 
 def assembly(options: Mapping[str, str], dtype: str) -> str:
-    return prepare(product(*LARGE, dtype), **options).stage_text("code")
+    return prepare(matmul_graph(*LARGE, dtype), **options).stage_text("code")
 
 
 @pytest.mark.slow
@@ -163,8 +165,8 @@ def test_features_decide(features: str, dots: tuple[str, ...]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_chosen_schedule_given_back_makes_the_same_code(dtype: str) -> None:
-    graph = product(*LARGE, dtype)
+def test_a_default_schedule_passed_back_gives_the_same_code(dtype: str) -> None:
+    graph = matmul_graph(*LARGE, dtype)
     with (
         xtc.compile(graph, in_memory=True) as chosen,
         xtc.compile(graph, schedule=chosen.schedule, in_memory=True) as given,
@@ -173,22 +175,25 @@ def test_a_chosen_schedule_given_back_makes_the_same_code(dtype: str) -> None:
         given.check()
 
 
-def test_what_adds_up_no_terms_says_so() -> None:
+def test_a_vectorized_k_without_dot_products_is_refused() -> None:
     schedule = {"C": ["i", "j", "k", "j#16=vectorize", "k#4=vectorize"]}
-    with pytest.raises(UserError, match="no instruction of what runs it adds up 4 such products"):
+    with pytest.raises(UserError, match="its target has no instruction that adds 4 such products"):
         xtc.compile(
-            product(*LARGE, "int8"), schedule=schedule, triple="x86_64-linux-gnu", cpu="x86-64-v3"
+            matmul_graph(*LARGE, "int8"),
+            schedule=schedule,
+            triple="x86_64-linux-gnu",
+            cpu="x86-64-v3",
         )
 
 
-def test_all_terms_are_no_group_of_them() -> None:
+def test_vectorizing_all_of_k_is_refused() -> None:
     with pytest.raises(UserError, match="'k' of C cannot be vectorized: 'k' is reduced"):
-        xtc.Schedule.of(product(8, 8, 2, "bfloat16"), {"C": ["i", "j", "k=vectorize"]})
+        xtc.Schedule.of(matmul_graph(8, 8, 2, "bfloat16"), {"C": ["i", "j", "k=vectorize"]})
 
 
-def test_groups_are_of_an_instruction_s_size() -> None:
+def test_groups_have_the_size_of_an_instruction() -> None:
     with pytest.raises(UserError, match="'k#3' of C cannot be vectorized: 'k' is reduced"):
-        xtc.Schedule.of(product(*LARGE, "bfloat16"), {"C": ["i", "j", "k", "k#3=vectorize"]})
+        xtc.Schedule.of(matmul_graph(*LARGE, "bfloat16"), {"C": ["i", "j", "k", "k#3=vectorize"]})
 
 
 @pytest.mark.slow
@@ -200,17 +205,17 @@ def test_groups_are_of_an_instruction_s_size() -> None:
         ["i", "k=pack:1", "j", "k#16", "j#6=vectorize", "k#2=vectorize"],
     ],
 )
-def test_schedules_of_the_user(nest: object) -> None:
+def test_users_schedules_use_dot_products(nest: object) -> None:
     if "avx512bf16" not in HostDescription.of(Machine.host()).dots:
         pytest.skip("this processor has no AVX512-BF16")
-    with xtc.compile(product(*LARGE, "bfloat16"), schedule={"C": nest}) as module:
+    with xtc.compile(matmul_graph(*LARGE, "bfloat16"), schedule={"C": nest}) as module:
         module.check()
 
 
-def test_tiles_that_part_a_group_are_refused() -> None:
+def test_tiles_that_split_a_group_are_refused() -> None:
     nest = ["j", "i", "k", "k#7", "j#32=vectorize", "k#2=vectorize"]
     with pytest.raises(UserError, match="'k#2' of C cannot be vectorized"):
-        xtc.compile(product(*LARGE, "bfloat16"), schedule={"C": nest})
+        xtc.compile(matmul_graph(*LARGE, "bfloat16"), schedule={"C": nest})
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements of few bits in models from ONNX, against the package ml_dtypes."""
+"""Narrow element types in models from ONNX, compared with the package ml_dtypes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ SPECIAL = [0.0, -0.0, 1e-12, -1e-12, 1e-3, 0.25, 0.75, 1.75, 5.0, 1e30, np.inf, 
 
 
 def numbers(limit: float) -> Any:
-    """Numbers of all sizes, halves between neighbors, and what is special."""
+    """Numbers of all magnitudes, midpoints between neighbors, and special values."""
     rng = np.random.default_rng(0)
     spread = np.exp2(rng.uniform(-20, np.log2(limit), 2000)) * rng.choice([-1, 1], 2000)
     return np.array([*SPECIAL, *spread, *(rng.integers(-64, 64, 200) / 8)], np.float32)
 
 
 @pytest.mark.parametrize("kind", sorted(FLOATS))
-def test_floats_are_rounded_as_ml_dtypes_does(kind: str) -> None:
+def test_floats_are_rounded_as_in_ml_dtypes(kind: str) -> None:
     x = numbers(FLOATS[kind].greatest)
     with O.graph(name="cast") as gb:
         found = narrow_cast(O.tensor(x.shape, name="x"), kind)
         O.outputs(found.bits)
     bits = gb.graph.evaluate(x).view(getattr(ml_dtypes, kind)).astype(np.float32)
     expected = x.astype(getattr(ml_dtypes, kind)).astype(np.float32)
-    # ml_dtypes has NaN and infinities for what is too large; ONNX has the largest number.
+    # ml_dtypes overflows to NaN and infinities, ONNX to the largest number.
     largest = FLOATS[kind].greatest
     beyond = np.abs(x) >= largest
     expected[beyond] = np.copysign(largest, x[beyond])
@@ -62,7 +62,7 @@ def test_integers_keep_their_low_bits(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_callers_pass_and_get_arrays_of_few_bits() -> None:
+def test_callers_pass_and_get_arrays_of_narrow_types() -> None:
     helper, types = onnx.helper, onnx.TensorProto
     nodes = [
         helper.make_node("DequantizeLinear", ["x", "scale"], ["wide"]),

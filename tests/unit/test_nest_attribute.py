@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop nests as attributes: what is read is what was written; malformed ones are refused."""
+"""Loop nests as attributes round-trip, and malformed ones are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOPS = (
 )
 
 
-def test_all_fields_survive() -> None:
+def test_all_fields_round_trip() -> None:
     space = Space((Axis("i", 100),))
     low = Segment("i", 0, 96, Nest(space, (NestLoop("i", 4, unroll=4),)))
     high = Segment("i", 96, 100, Nest(space, (NestLoop("i"),)))
@@ -57,6 +57,6 @@ def test_deep_segments_are_refused() -> None:
         nest_of(mlir.Attribute.parse(text))
 
 
-def test_a_line_for_people() -> None:
+def test_a_nest_prints_as_one_line() -> None:
     loops = (NestLoop("j", parallelize=True, pack=(1,)), NestLoop("i", 8, unroll=ALL))
     assert nest_line(Nest(Space(()), loops)) == '["j=parallelize,pack:1", "i#8=unroll"]'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes that look at one function run by functions, and make the same IR."""
+"""Passes on single functions run per function, and produce the same IR."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def functions(count: int) -> mlir.Operation:
     return mlir.Module.parse("".join(map(FUNCTION.format, range(count)))).operation
 
 
-def test_neighbors_that_stay_in_a_function_share_its_turn() -> None:
+def test_consecutive_function_passes_run_together() -> None:
     assert nested_passes(functions(2), PASSES) == (
         "any(canonicalize,cse,convert-scf-to-cf),finalize-memref-to-llvm,"
         "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},any(convert-arith-to-llvm),"
@@ -49,7 +49,7 @@ def test_neighbors_that_stay_in_a_function_share_its_turn() -> None:
     )
 
 
-def test_the_ir_is_that_of_passes_on_the_whole_module() -> None:
+def test_the_ir_equals_that_of_passes_on_the_module() -> None:
     nested, whole = functions(3), functions(3)
     run_steps(nested, PASSES)
     mlir.PassManager.parse(f"builtin.module({','.join(PASSES)})").run(whole)
@@ -65,7 +65,7 @@ def test_the_ir_is_that_of_passes_on_the_whole_module() -> None:
         FUNCTION.format(0) + "func.func private @declared(index)",
     ],
 )
-def test_modules_without_several_functions_stay_whole(text: str) -> None:
+def test_modules_with_one_function_are_not_split(text: str) -> None:
     assert nested_passes(mlir.Module.parse(text).operation, ("cse",)) == "cse"
 
 

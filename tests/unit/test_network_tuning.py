@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks tuned operator by operator: kinds, what is put together of them, and what is kept."""
+"""Networks tuned operator by operator: kinds, combination of results, and stored runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_operators_of_one_kind_are_tuned_once() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_found_is_measured_in_the_whole_and_kept(tmp_path: Path) -> None:
+def test_results_are_measured_in_the_network_and_stored(tmp_path: Path) -> None:
     graph = network()
     layers, head = kinds(graph)
     right = Found(layers, NEST, 2.0, 1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks of the benchmarks, small, against NumPy."""
+"""The networks of the benchmarks at small sizes agree with NumPy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Copies(Pass):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
-def test_small_networks_compute_what_numpy_does(name: str, is_long: bool) -> None:
+def test_small_networks_agree_with_numpy(name: str, is_long: bool) -> None:
     graph = NETWORKS[name](True)
     if name not in CHECKED and not is_long:
         assert graph.outputs

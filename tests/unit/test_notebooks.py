@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks run from top to bottom, and are kept without outputs."""
+"""The notebooks run from top to bottom, and are stored without outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
-def test_outputs_are_not_kept(path: Path) -> None:
+def test_outputs_are_not_stored(path: Path) -> None:
     for name, cell in code_of(path):
         assert not cell["outputs"], name
         assert cell["execution_count"] is None, name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of GPUs and of other libraries are used where they are. The driver is a stand-in."""
+"""Arrays of GPUs and of other libraries are used in place. The driver is a stand-in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GPU = 2  # kDLCUDA
 
 
 class Library:
-    """Another library of this process, which uses the same driver."""
+    """Another library in this process that uses the same driver."""
 
     def __init__(self, path: Path, gpu: int = 0) -> None:
         self._cuda = ctypes.CDLL(str(path))
@@ -45,7 +45,7 @@ class Library:
 
 
 class Tensor:
-    """What it has on the GPU, by the CUDA array interface."""
+    """Device memory with the CUDA array interface."""
 
     def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.address, self.shape, self.dtype = address, shape, dtype
@@ -87,7 +87,7 @@ class _Head(ctypes.Structure):
 
 
 class DlTensor:
-    """The same, by DLPack alone; `code` is the type's, as in dlpack.h."""
+    """The same by DLPack only; `code` is the type code of dlpack.h."""
 
     def __init__(self, tensor: Tensor, code: int, strides: tuple[int, ...] | None = None) -> None:
         rank = len(tensor.shape)
@@ -136,7 +136,7 @@ def refused(device: NvgpuDevice, value: Any) -> str:
     return error.value.what
 
 
-def test_an_array_of_a_gpu_says_where_it_is(device: NvgpuDevice) -> None:
+def test_an_array_of_a_gpu_exports_its_address(device: NvgpuDevice) -> None:
     array: Any = device.array(np.ones((3, 4), np.float32))
     nothing: Any = device.empty(0, "int8")
     assert nothing.__cuda_array_interface__["data"] == (0, False)
@@ -153,7 +153,7 @@ def test_an_array_of_a_gpu_says_where_it_is(device: NvgpuDevice) -> None:
         array.__cuda_array_interface__  # noqa: B018
 
 
-def test_an_array_of_a_simulator_is_in_no_gpu(library: Path) -> None:
+def test_an_array_of_a_simulator_has_no_cuda_interface(library: Path) -> None:
     with NvgpuDevice() as simulator:
         array: Any = simulator.array(VALUES)
         assert not hasattr(array, "__cuda_array_interface__")
@@ -165,7 +165,7 @@ def test_an_array_of_a_simulator_is_in_no_gpu(library: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["interface", "dlpack"])
-def test_a_kernel_uses_another_librarys_memory_where_it_is(
+def test_a_kernel_uses_another_librarys_memory_in_place(
     device: NvgpuDevice, library: Path, by: str
 ) -> None:
     tensor = Library(library).tensor(VALUES)
@@ -174,12 +174,12 @@ def test_a_kernel_uses_another_librarys_memory_where_it_is(
     assert tensor.values().tolist() == (7 * VALUES).tolist()
     noted = log(library)
     assert not any(line.startswith(("copy_to", "copy_within")) for line in noted)
-    # What the library still did with it was done before the kernel began.
+    # The library's pending work on it was completed before the kernel began.
     assert noted.index("wait for all") < noted.index("launch 4,2,1 64,1,1 0 kernels")
     assert by == "interface" or value.streams == [-1]
 
 
-def test_what_is_borrowed_is_kept_alive_and_not_freed(device: NvgpuDevice, library: Path) -> None:
+def test_borrowed_memory_is_kept_alive_and_not_freed(device: NvgpuDevice, library: Path) -> None:
     tensor = Library(library).tensor(VALUES)
     alive = weakref.ref(tensor)
     array = device.borrowed(tensor)
@@ -198,7 +198,7 @@ def test_what_is_borrowed_is_kept_alive_and_not_freed(device: NvgpuDevice, libra
     assert device.memory_info()[0] == used == 0
 
 
-def test_bfloat16_and_truths_come_by_dlpack(device: NvgpuDevice, library: Path) -> None:
+def test_bfloat16_and_bool_are_imported_by_dlpack(device: NvgpuDevice, library: Path) -> None:
     for code, dtype in ((4, ml_dtypes.bfloat16), (6, bool), (2, np.float16)):
         tensor = Library(library).tensor(np.ones((2, 8), dtype))
         array = device.borrowed(DlTensor(tensor, code, strides=(8, 1)))
@@ -218,7 +218,7 @@ def test_bfloat16_and_truths_come_by_dlpack(device: NvgpuDevice, library: Path) 
         ({"data": (64, False)}, "Tensor: nvgpu0: 1 bytes at 0x40 are not inside an allocation"),
     ],
 )
-def test_unfit_memory_is_refused(
+def test_unsuitable_memory_is_refused(
     device: NvgpuDevice, library: Path, changes: dict[str, Any], what: str
 ) -> None:
     tensor = Library(library).tensor(VALUES.reshape(6, 1).repeat(6, 1))
@@ -226,7 +226,7 @@ def test_unfit_memory_is_refused(
     assert refused(device, tensor).startswith(what)
 
 
-def test_more_than_the_allocation_is_refused(device: NvgpuDevice, library: Path) -> None:
+def test_memory_beyond_the_allocation_is_refused(device: NvgpuDevice, library: Path) -> None:
     tensor = Library(library).tensor(VALUES)
     tensor.changes = {"shape": (7,)}
     assert refused(device, tensor) == (
@@ -241,7 +241,7 @@ def test_memory_of_another_gpu_is_refused(device: NvgpuDevice, library: Path) ->
     )
 
 
-def test_a_tensor_that_keeps_its_memory_is_refused(device: NvgpuDevice, library: Path) -> None:
+def test_a_tensor_that_refuses_to_export_is_refused(device: NvgpuDevice, library: Path) -> None:
     class Grows(DlTensor):
         def __dlpack__(self, *, stream: int) -> object:
             raise BufferError("its gradient is being recorded")
@@ -252,7 +252,7 @@ def test_a_tensor_that_keeps_its_memory_is_refused(device: NvgpuDevice, library:
     )
 
 
-def test_nothing_else_is_borrowed(device: NvgpuDevice) -> None:
+def test_other_objects_are_refused(device: NvgpuDevice) -> None:
     for value in (VALUES, [1], 3, None, device.array(VALUES), "text"):
         assert device.borrowed(value) is None
 
@@ -283,7 +283,7 @@ def test_arguments_of_a_call_may_be_another_librarys(device: NvgpuDevice, librar
         bind_arguments(MANIFEST, (x,), {}, places)
 
 
-def test_memory_that_is_read_only_is_not_written(device: NvgpuDevice, library: Path) -> None:
+def test_read_only_memory_is_not_written(device: NvgpuDevice, library: Path) -> None:
     x, places = Library(library).tensor(VALUES), {"nvgpu0": device}
     x.changes = {"data": (x.address, True)}
     found: Any = bind_arguments(MANIFEST, (x,), {}, places)

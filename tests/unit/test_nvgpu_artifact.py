@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is built for a GPU: PTX always, machine code where NVIDIA's assembler is there."""
+"""Artifacts for a GPU: always PTX, and machine code if NVIDIA's assembler is installed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_machine_code_and_ptx_are_in_one_file(
 
 @pytest.mark.slow
 @needs_ptxas
-def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_images_are_deterministic(tmp_path: Path) -> None:
     device = gpu("sm_80")
     images = []
     for name in ("one", "two"):
@@ -97,7 +97,7 @@ def test_ptx_alone_needs_none_of_nvidias_programs(tmp_path: Path, bare: None) ->
         assert image.toolchain["cubins"] == "none"
 
 
-def test_a_missing_assembler_that_was_asked_for_is_named(tmp_path: Path, bare: None) -> None:
+def test_a_missing_required_assembler_is_named(tmp_path: Path, bare: None) -> None:
     with pytest.raises(ToolError) as error:
         built(tmp_path, "sm_80", cubins=("sm_80",))
     assert str(error.value) == (
@@ -108,7 +108,7 @@ def test_a_missing_assembler_that_was_asked_for_is_named(tmp_path: Path, bare: N
     assert not list(tmp_path.glob("nvgpu*"))
 
 
-def test_a_toolkit_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_toolkit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XTC_CUDA_ROOT", str(tmp_path))
     with pytest.raises(ToolError) as error:
         built(tmp_path, "sm_80")
@@ -118,7 +118,7 @@ def test_a_toolkit_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     )
 
 
-def test_the_toolkit_that_is_named_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_named_toolkit_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "ptxas"
     program.write_text("#!/bin/sh\necho 'ptxas fatal: no' >&2\nexit 1\n")
@@ -134,7 +134,7 @@ def test_the_toolkit_that_is_named_is_used(tmp_path: Path, monkeypatch: pytest.M
 
 
 @needs_ptxas
-def test_code_that_the_assembler_refuses_comes_with_its_words(tmp_path: Path) -> None:
+def test_errors_quote_the_assembler(tmp_path: Path) -> None:
     (tmp_path / "bad.ptx").write_text(
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { no.such; }\n"
     )
@@ -143,7 +143,7 @@ def test_code_that_the_assembler_refuses_comes_with_its_words(tmp_path: Path) ->
 
 
 @needs_ptxas
-def test_a_chip_that_the_assembler_does_not_know_comes_with_its_words(tmp_path: Path) -> None:
+def test_an_unknown_chip_quotes_the_assembler(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=r"^generating machine code for sm_99 failed") as error:
         built(tmp_path, "sm_80", cubins=("sm_99",))
     assert "sm_99" in error.value.notes[-1]
@@ -162,12 +162,12 @@ def test_a_chip_that_the_assembler_does_not_know_comes_with_its_words(tmp_path: 
         ),
     ],
 )
-def test_chips_that_do_not_fit_are_refused(given: dict[str, Any], what: str) -> None:
+def test_incompatible_chips_are_refused(given: dict[str, Any], what: str) -> None:
     with pytest.raises(UserError, match=what):
         NvgpuOptions(**given)
 
 
-def test_chips_are_given_on_the_command_line_too() -> None:
+def test_chips_are_given_on_the_command_line() -> None:
     from xtc_targets.nvgpu import TARGET
 
     assert TARGET.option_values({"cubins": "sm_80,sm_90"}) == {"cubins": ("sm_80", "sm_90")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conflicts of banks in the simulator, against numbers worked out by hand; waits at mbarriers."""
+"""Bank conflicts in the simulator, compared with figures computed by hand; waits at mbarriers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kernels() -> Iterator[Kernels]:
 
 
 def counted(kernels: Kernels, kernel: str, offsets: Sequence[int], *others: Any) -> dict[str, int]:
-    """What counters add up to, but those that stay 0, when a warp, or two, have these offsets."""
+    """The nonzero sums of counters when a warp, or two, access these offsets."""
     device = kernels.device
     places = np.full(64, NONE, np.int32)
     places[: len(offsets)] = offsets
@@ -51,7 +51,7 @@ def counted(kernels: Kernels, kernel: str, offsets: Sequence[int], *others: Any)
 
 
 def conflicts(kernels: Kernels, kernel: str, offsets: Sequence[int], *others: int) -> int:
-    """Those of the kernel's kind; there are none of another kind."""
+    """The conflicts of the kernel's kind; there are none of other kinds."""
     found = counted(kernels, kernel, offsets, *others)
     assert not set(found) & {*EVENTS.values(), UNGROUPED} - {EVENTS[kernel]}
     return found.get(EVENTS[kernel], 0)
@@ -62,7 +62,7 @@ def strided(nbytes: int) -> list[int]:
 
 
 def swizzled(row: int = 128) -> list[int]:
-    """The first chunk of 16 bytes of each row, exclusive or the row."""
+    """The first chunk of 16 bytes of each row, exclusive or with the row."""
     return [lane * row + (lane % 8) * 16 for lane in LANES]
 
 
@@ -94,11 +94,11 @@ def test_an_access_of_a_warp(kernels: Kernels, kernel: str, case: str) -> None:
     assert conflicts(kernels, kernel, offsets, nbytes, 1) == expected
 
 
-def test_each_iteration_is_an_instruction(kernels: Kernels) -> None:
+def test_each_iteration_counts_as_an_instruction(kernels: Kernels) -> None:
     assert conflicts(kernels, "reads", strided(128), 4, 5) == 5 * 31
 
 
-def test_each_warp_has_its_own(kernels: Kernels) -> None:
+def test_each_warp_has_separate_conflicts(kernels: Kernels) -> None:
     assert conflicts(kernels, "reads", [*strided(128), *strided(8)], 4, 3) == 3 * (31 + 1)
 
 
@@ -144,15 +144,15 @@ def test_sectors_of_an_access_to_global_memory(kernels: Kernels, kind: str, case
         (4, strided(144), 0),
     ],
 )
-def test_matrices_take_eight_rows_at_a_time(
+def test_ldmatrix_accesses_eight_rows_at_a_time(
     kernels: Kernels, kernel: str, matrices: int, offsets: list[int], expected: int
 ) -> None:
     both = [*offsets, *offsets]
     assert conflicts(kernels, kernel, both, matrices) == 2 * expected
 
 
-def test_lanes_that_skip_an_access_are_not_taken_for_others(kernels: Kernels) -> None:
-    """16 even lanes of each of two warps at first, then all 32."""
+def test_lanes_that_skip_an_access_are_not_confused_with_others(kernels: Kernels) -> None:
+    """16 even lanes of each of two warps first, then all 32."""
     both = [*strided(128), *strided(128)]
     assert counted(kernels, "branches", both)["SHARED_READ_CONFLICTS"] == 2 * (15 + 31)
 
@@ -165,7 +165,7 @@ def test_random_order_counts_the_same() -> None:
         assert counted(kernels, "branches", both)["SHARED_READ_CONFLICTS"] == 15 + 1 + 31 + 1
 
 
-def test_accesses_that_cannot_be_put_together_are_counted(kernels: Kernels) -> None:
+def test_accesses_that_cannot_be_combined_are_counted(kernels: Kernels) -> None:
     most, more = 1 << 16, 3
     both = [*strided(128), *strided(4)]
     found = counted(kernels, "many", both, most + more)
@@ -182,14 +182,14 @@ def test_without_the_option_there_are_no_such_counters() -> None:
 
 
 @pytest.mark.parametrize(("thread", "stalls"), [(0, 1), (40, 41), (63, 0)])
-def test_waits_that_have_to_wait(kernels: Kernels, thread: int, stalls: int) -> None:
-    """The last thread at the barrier goes on first, then the others by their numbers."""
+def test_waits_at_incomplete_phases_are_counted(kernels: Kernels, thread: int, stalls: int) -> None:
+    """The last thread at the barrier continues first, then the others by number."""
     found = counted(kernels, "waits", [], thread)
     assert found["MBARRIER_WAITS"] == 64
     assert found.get("MBARRIER_STALLS", 0) == stalls
 
 
-def product() -> xtc.Graph:
+def matmul_graph() -> xtc.Graph:
     a, b = (O.tensor((64, 64), "float16", name=name) for name in "AB")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -198,7 +198,7 @@ def product() -> xtc.Graph:
 
 def measured(name: str, **options: object) -> float:
     made = NvgpuOptions(arch="sm_80", **options)  # type: ignore[arg-type]
-    with NvgpuDevice(made) as gpu, xtc.compile(product(), target=gpu) as module:
+    with NvgpuDevice(made) as gpu, xtc.compile(matmul_graph(), target=gpu) as module:
         return float(module.measure(repeat=1, counters=[name]).counters[name])
 
 
@@ -207,7 +207,7 @@ def test_tiles_on_tensor_cores_have_no_conflicts() -> None:
         assert measured(f"nvgpu.{event}", sim_banks=True) == 0
 
 
-def test_a_counter_that_is_off_says_how_to_have_it() -> None:
+def test_a_disabled_counter_names_its_option() -> None:
     name = "nvgpu.SHARED_READ_CONFLICTS"
     with pytest.raises(UserError, match="has no counter") as error:
         measured(name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of matrix instructions between barriers, which the simulator runs without its threads."""
+"""Batches of matrix instructions between barriers, which the simulator runs without switching
+threads."""
 
 from __future__ import annotations
 

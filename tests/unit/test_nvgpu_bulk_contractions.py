@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions of graphs that a warp copies for: right in every form, and no counter is worse than
-where each thread copies for itself."""
+"""Contractions of graphs with bulk copies by a warp: correct in every form, and no counter
+increases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.tensor_core_contractions import (
     Shape,
     bias_and_relu,
     counted,
-    product,
+    matmul_graph,
     with_sms,
 )
 from xtc.driver import prepare
@@ -69,10 +69,10 @@ bulk copies, and the threads that begin them."""
 def counts(
     shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None
 ) -> list[dict[str, int]]:
-    """What is counted without bulk copies, and with them, of results that are right."""
+    """The counters without bulk copies and with them, of correct results."""
     found = []
     for bulk in (False, True):
-        graph = product(shape, dtype, then)
+        graph = matmul_graph(shape, dtype, then)
         with (
             NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device,
             xtc.compile(graph, target=device, bulk_pipelines=bulk, opt_level=1) as module,
@@ -84,7 +84,7 @@ def counts(
 
 
 @pytest.mark.parametrize(("dtype", "shape", "then", "sms"), CASES)
-def test_no_counter_is_worse(
+def test_no_counter_increases(
     monkeypatch: pytest.MonkeyPatch,
     dtype: str,
     shape: Shape,
@@ -104,8 +104,8 @@ def test_no_counter_is_worse(
     assert after["BARRIERS"] <= before["BARRIERS"]
 
 
-def test_a_part_of_a_tensor_begins_where_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Offsets and strides of multiples of 16 bytes."""
+def test_a_slice_may_be_an_operand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offsets and strides are multiples of 16 bytes."""
     with_sms(monkeypatch, 1)
     x, w = O.tensor((160, 256), "float16"), O.tensor((96, 128), "float16")
     with O.graph(name="f") as graph:
@@ -119,15 +119,17 @@ def test_a_part_of_a_tensor_begins_where_it_does(monkeypatch: pytest.MonkeyPatch
     assert events["nvgpu.TMA_LOADS"] > 0
 
 
-def test_a_launch_makes_the_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of both operands, of which blocks load halves of B, and of the result, by a driver that is a
-    stand-in and computes nothing."""
+def test_a_launch_encodes_the_tensor_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The maps of both operands, of which blocks load halves of B, and of the result.
+
+    The driver is a stand-in that computes nothing.
+    """
     library = stand_in(tmp_path, monkeypatch)
     options = NvgpuOptions(platform="hw", driver_library=library, cubins="none")
     a, b = np.zeros((2048, 512), np.float16), np.zeros((512, 1024), np.float16)
     with (
         NvgpuDevice(options) as device,
-        xtc.compile(product(Shape(2048, 1024, 512), "float16"), target=device) as module,
+        xtc.compile(matmul_graph(Shape(2048, 1024, 512), "float16"), target=device) as module,
     ):
         module(a, b)
     noted = [line for line in log(library) if line.startswith("map")]
@@ -154,7 +156,7 @@ GATES = {
 def test_pairs_on_an_odd_number_of_multiprocessors(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of them is idle; the others run a block each."""
     with_sms(monkeypatch, 5)
-    text = ptx_of(product(Shape(448, 128, 256, True), "bfloat16"), gpu("sm_90a"))
+    text = ptx_of(matmul_graph(Shape(448, 128, 256, True), "bfloat16"), gpu("sm_90a"))
     assert ".reqnctapercluster 2" in text
     assert ".minnctapersm 1\n" in text
 
@@ -167,7 +169,7 @@ def test_pairs_on_an_odd_number_of_multiprocessors(monkeypatch: pytest.MonkeyPat
 )
 def test_nothing_is_spilled_or_serialized(name: str, dtype: str, tmp_path: Path) -> None:
     shape, then = GATES[name]
-    text = prepare(product(shape, dtype, then), target=gpu("sm_90a")).stage_text("code")
+    text = prepare(matmul_graph(shape, dtype, then), target=gpu("sm_90a")).stage_text("code")
     made = machine_code(text[text.index(".version") :], "sm_90a", tmp_path)
     assert set(made.spilled_bytes.values()) == {0}
     assert re.findall(r"(\d+) bytes stack frame", made.said) == ["0"]
@@ -177,7 +179,7 @@ def test_nothing_is_spilled_or_serialized(name: str, dtype: str, tmp_path: Path)
     multiplications = sum(count for opcode, count in opcodes.items() if opcode.startswith("HGMMA"))
     assert loads >= 2
     assert multiplications >= 4
-    assert multiplications % 4 == 0  # four for each 64 of the sum
+    assert multiplications % 4 == 0  # four for each 64 elements of K
     assert not any(opcode.startswith(("LDL", "STL", "LDGSTS", "HMMA")) for opcode in opcodes)
     in_bulk = then in (None, bias_and_relu, factors)
     stored = [opcode for opcode in opcodes if opcode.startswith("STSM")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failures on the simulated GPU are told and leave nothing behind; no order changes a result.
+"""Failures on the simulated GPU are reported and leak nothing; no order changes a result.
 
-Each kind of fault, its place and address, and kernels without their barriers are in
+Each kind of fault with its location and address, and kernels without their barriers, are in
 `test_nvgpu_faults.py`.
 """
 
@@ -14,12 +14,12 @@ import pytest
 
 from tests.unit.device_checks import (
     MEBIBYTE,
-    a_device_that_dies_is_opened_again_and_right,
+    check_a_dead_device_is_reopened,
+    check_only_correct_candidates_are_ranked,
+    check_order_changes_no_result,
+    check_out_of_memory_leaks_nothing,
     children,
     kill_the_simulator,
-    no_order_changes_a_result,
-    only_right_candidates_are_ranked,
-    running_out_of_memory_leaks_nothing,
 )
 from tests.unit.nvgpu_support import Kernels, opened
 from xtc.core.errors import DeviceFault, DeviceTimeout
@@ -30,13 +30,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((32, 64)).astype(np.float16)
 B = RNG.standard_normal((64, 16)).astype(np.float16)
-ENDLESS, OUTSIDE = 41, 0  # kinds of what the kernel `faults` does
-APART = 0  # of `apart`: half of a block does not come to a barrier
+ENDLESS, OUTSIDE = 41, 0  # kinds of faults in the kernel `faults`
+APART = 0  # of `apart`: half of a block does not reach a barrier
 
 
-def test_running_out_of_memory_leaks_nothing(is_long: bool) -> None:
+def test_out_of_memory_leaks_nothing(is_long: bool) -> None:
     with NvgpuDevice(NvgpuOptions(memory_bytes=2 * MEBIBYTE)) as device:
-        running_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
+        check_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
 
 
 def fault_in_memory(device: DriverDevice) -> None:
@@ -52,10 +52,10 @@ def fault_at_a_barrier(device: DriverDevice) -> None:
 FAULTS = (fault_in_memory, fault_at_a_barrier, kill_the_simulator)
 
 
-def test_a_device_that_dies_is_opened_again_and_right(is_long: bool) -> None:
+def test_a_dead_device_is_reopened(is_long: bool) -> None:
     before = children()
     with NvgpuDevice() as device:
-        a_device_that_dies_is_opened_again_and_right(device, FAULTS, 100 if is_long else 6)
+        check_a_dead_device_is_reopened(device, FAULTS, 100 if is_long else 6)
     assert children() <= before
 
 
@@ -71,7 +71,7 @@ def test_an_endless_kernel_leaves_no_process(is_long: bool) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["sequential", "shuffled"])
-def test_every_stray_access_is_found_with_its_place(is_long: bool, schedule: str) -> None:
+def test_every_access_outside_an_allocation_is_located(is_long: bool, schedule: str) -> None:
     rng = random.Random(schedule)  # noqa: S311  data of a test
     with opened(sim_schedule=schedule, seed=3) as kernels:
         device = kernels.device
@@ -98,19 +98,19 @@ def test_every_stray_access_is_found_with_its_place(is_long: bool, schedule: str
             kernels = Kernels(device)
 
 
-def test_no_order_changes_a_result(is_long: bool) -> None:
+def test_order_changes_no_result(is_long: bool) -> None:
     shuffled = (
         NvgpuOptions(arch=arch, sim_schedule="shuffled", seed=seed)
         for seed in range(100 if is_long else 2)
         for arch in ("sm_80", "sm_90a")
     )
-    no_order_changes_a_result(NvgpuDevice(config) for config in (NvgpuOptions(), *shuffled))
+    check_order_changes_no_result(NvgpuDevice(config) for config in (NvgpuOptions(), *shuffled))
 
 
-def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
+def test_wrong_and_failing_candidates_are_never_ranked(is_long: bool) -> None:
     with NvgpuDevice(NvgpuOptions(timeout_s=0.1)) as device:
 
-        def product(left: np.ndarray) -> np.ndarray:
+        def matmul(left: np.ndarray) -> np.ndarray:
             arrays = [device.array(left), device.array(B), device.empty((32, 16), "float32")]
             device.launch(Kernels(device).matmul_f16, arrays)
             return arrays[2].numpy()
@@ -120,12 +120,12 @@ def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
             device.launch(getattr(Kernels(device), name), [array, kind])
             return array.numpy()
 
-        only_right_candidates_are_ranked(
+        check_only_correct_candidates_are_ranked(
             device,
             {
-                "right": lambda: product(A),
-                "right, twice": lambda: [product(A) for _ in range(2)][1],
-                "wrong": lambda: product(A + 1),
+                "right": lambda: matmul(A),
+                "right, twice": lambda: [matmul(A) for _ in range(2)][1],
+                "wrong": lambda: matmul(A + 1),
                 "crashes": lambda: ends_badly("faults", OUTSIDE),
                 "never meets": lambda: ends_badly("apart", APART),
                 "never ends": lambda: ends_badly("faults", ENDLESS),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter of tile kernels on those of contractions: right, without races, and nothing that
-orders their threads can be left out."""
+"""The interpreter of tile kernels on those of contractions: correct and race-free, and every
+synchronization is needed."""
 
 from __future__ import annotations
 
@@ -63,37 +63,37 @@ def kernel(other: str, *, bulk_copies: bool, sms: int = 1) -> Iterator[Operation
         yield module.body.operations[0].operation
 
 
-def require_right(function: Operation, other: str) -> None:
-    """Run the kernel; raises for a race, or a deadlock."""
+def require_correct(function: Operation, other: str) -> None:
+    """Run the kernel; raises RaceError or DeadlockError."""
     generator = np.random.default_rng(0)
     shapes = (M, K), (K, N), OTHERS[other][1]
     a, b, x = (generator.integers(-4, 5, shape).astype(np.float16) for shape in shapes)
     c = np.zeros((M, N), np.float16)
     grid = list(DenseI64ArrayAttr(function.attributes[GRID]))
     stays = any(op.name == "tile.tma_load" for op in all_operations(function))
-    interpret(function, [a, b, x, c], [1, 1, 1] if stays else grid)  # one block has all tiles
+    interpret(function, [a, b, x, c], [1, 1, 1] if stays else grid)  # one block computes all tiles
     expected = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16) + x
     np.testing.assert_array_equal(c, expected)
 
 
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("bulk_copies", [True, False])
-def test_the_kernel_is_right_and_has_no_races(other: str, bulk_copies: bool) -> None:
+def test_the_kernel_is_correct_and_race_free(other: str, bulk_copies: bool) -> None:
     with kernel(other, bulk_copies=bulk_copies) as function:
         names = {op.name for op in all_operations(function)}
         assert ("tile.tma_load" in names) is bulk_copies
         assert ("tile.tma_store" in names) is (bulk_copies and other != "residual")
-        require_right(function, other)
+        require_correct(function, other)
 
 
 def ordering(other: str, bulk_copies: bool) -> list[str]:
-    """The names of what orders threads, in the kernel's order."""
+    """The names of the synchronizing operations, in the kernel's order."""
     with kernel(other, bulk_copies=bulk_copies) as function:
         return [op.name for op in all_operations(function) if op.name in ORDERS]
 
 
-def leave_out(function: Operation, number: int, name: str) -> None:
-    """Erase one of the operations that order threads."""
+def erase_operation(function: Operation, number: int, name: str) -> None:
+    """Erase one of the synchronizing operations."""
     ops = [op for op in all_operations(function) if op.name in ORDERS]
     assert ops[number].name == name
     ops[number].erase()
@@ -111,15 +111,17 @@ CASES = [
 
 
 @pytest.mark.parametrize(("other", "bulk_copies", "number", "name"), CASES)
-def test_nothing_can_be_left_out(other: str, bulk_copies: bool, number: int, name: str) -> None:
+def test_every_synchronization_is_needed(
+    other: str, bulk_copies: bool, number: int, name: str
+) -> None:
     with kernel(other, bulk_copies=bulk_copies) as function:
-        leave_out(function, number, name)
+        erase_operation(function, number, name)
         with pytest.raises((RaceError, DeadlockError)):
-            require_right(function, other)
+            require_correct(function, other)
 
 
-def test_the_wait_of_one_warpgroup_stands_for_a_barrier() -> None:
+def test_the_wait_of_one_warpgroup_replaces_a_barrier() -> None:
     other, bulk_copies, number, name = SPARE
     with kernel(other, bulk_copies=bulk_copies) as function:
-        leave_out(function, number, name)
-        require_right(function, other)
+        erase_operation(function, number, name)
+        require_correct(function, other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated GPU keeps the accelerator's contract: memory, code, queues, counters, lifetime."""
+"""The simulated GPU satisfies the device contract: memory, code, queues, counters, lifetime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kernels() -> Iterator[Kernels]:
         yield device
 
 
-def test_it_says_what_it_is() -> None:
+def test_a_device_has_name_target_and_number() -> None:
     with NvgpuDevice(NvgpuOptions(arch="sm_80")) as device:
         assert isinstance(device, AcceleratorDevice)
         assert (device.target_name, device.device_name, device.device_id) == ("nvgpu", "nvgpu0", 0)
@@ -39,7 +39,7 @@ def test_it_says_what_it_is() -> None:
         NvgpuDevice("sm_80")  # type: ignore[arg-type]
 
 
-def test_memory_is_that_of_the_configuration(kernels: Kernels) -> None:
+def test_memory_has_the_configured_size(kernels: Kernels) -> None:
     device = kernels.device
     address = device.memory_allocate(1 << 20)
     assert device.memory_info() == (1 << 20, 1 << 30)
@@ -101,7 +101,7 @@ def test_events_are_counted_exactly() -> None:
         assert error.value.hints
 
 
-def test_peaks_are_those_of_the_data_sheets() -> None:
+def test_peaks_equal_the_data_sheets() -> None:
     with NvgpuDevice(NvgpuOptions(arch="sm_80")) as a100, NvgpuDevice() as h100:
         peaks = {"float16": (312e12, 989.4e12), "float32": (19.5e12, 66.9e12)}
         peaks |= {"int8": (624e12, 1978.9e12), "float64": (19.5e12, 66.9e12)}
@@ -119,7 +119,7 @@ def test_code_for_another_machine_is_refused() -> None:
         device.check_code({"arch": "sm_90a", "platform": "hw"})
 
 
-def test_descriptions_are_values() -> None:
+def test_descriptions_compare_by_value() -> None:
     assert MACHINES == {"sm_80": A100, "sm_86": RTX3090, "sm_89": RTX4090, "sm_90a": H100}
     with pytest.raises(dataclasses.FrozenInstanceError):
         H100.sms = 1  # type: ignore[misc]
@@ -146,6 +146,6 @@ def test_descriptions_are_values() -> None:
         ({"platform": "hw", "timeout_s": -1.0}, r"timeout_s=-1\.0 is not a positive number"),
     ],
 )
-def test_what_does_not_fit_is_refused(given: dict[str, object], what: str) -> None:
+def test_invalid_options_are_refused(given: dict[str, object], what: str) -> None:
     with pytest.raises(UserError, match=what):
         NvgpuOptions(**given)  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations without sums: a thread of a GPU moves 16 bytes at once."""
+"""Operations without sums: a thread of a GPU accesses 16 bytes at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def graph(
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_every_type_is_read_by_16_bytes(simulator: NvgpuDevice, dtype: str) -> None:
+def test_every_type_is_accessed_by_16_bytes(simulator: NvgpuDevice, dtype: str) -> None:
     size = {"int8": 1024}.get(dtype, 512)  # enough vectors for all multiprocessors
     alone = graph(lambda x: O.maximum(x, x, name="Y"), (size, 1024), dtype)
     events = counted(simulator, alone)
@@ -58,6 +58,6 @@ def test_chains_agree_with_numpy(
     assert events["GLOBAL_WRITES"] < 256 * 1024
 
 
-def test_few_elements_have_a_thread_each(simulator: NvgpuDevice) -> None:
+def test_small_operators_have_a_thread_per_element(simulator: NvgpuDevice) -> None:
     events = counted(simulator, graph(lambda x: O.relu(x, name="Y"), (64, 64)))
     assert events["GLOBAL_WRITES"] == 64 * 64

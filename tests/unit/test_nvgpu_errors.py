@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong between a graph and a GPU, word by word. The driver is a stand-in.
+"""Messages of errors between a graph and a GPU. The driver is a stand-in.
 
 A missing assembler and code that it refuses are in `test_nvgpu_artifact.py`, kernels that do not
 end in `test_nvgpu_watchdog.py`, faults on the simulator in `test_nvgpu_faults.py`.
@@ -40,7 +40,9 @@ def one_operator() -> xtc.Graph:
     return graph.graph
 
 
-def test_ptx_that_the_driver_refuses(device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ptx_refused_by_the_driver_is_reported(
+    device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STAND_IN_FAILS", "cuModuleLoadDataEx=218")
     with pytest.raises(ArtifactError) as error:
         xtc.compile(one_operator(), target=device, cubins="none")
@@ -52,7 +54,7 @@ def test_ptx_that_the_driver_refuses(device: NvgpuDevice, monkeypatch: pytest.Mo
     assert device.memory_info()[0] == 0
 
 
-def test_a_missing_driver() -> None:
+def test_a_missing_driver_is_reported() -> None:
     config = NvgpuOptions("hw", driver_library="libcuda-that-is-not.so.1")
     with xtc.compile(one_operator(), target=NvgpuDevice(config)) as module:
         assert module.artifact  # built, as that needs no GPU
@@ -65,7 +67,7 @@ def test_a_missing_driver() -> None:
     )
 
 
-def test_a_gpu_of_another_architecture(library: Path) -> None:
+def test_a_gpu_of_another_architecture_is_refused(library: Path) -> None:
     config = NvgpuOptions("hw", device_index=1, driver_library=library)
     with xtc.compile(one_operator(), target=NvgpuDevice(config)) as module:
         assert module.artifact  # built, as that needs no GPU
@@ -77,7 +79,7 @@ def test_a_gpu_of_another_architecture(library: Path) -> None:
     )
 
 
-def test_code_for_another_architecture(device: NvgpuDevice, tmp_path: Path) -> None:
+def test_code_for_another_architecture_is_refused(device: NvgpuDevice, tmp_path: Path) -> None:
     old = NvgpuDevice(NvgpuOptions("hw", arch="sm_80"))
     folder = tmp_path / "artifact"
     folder.mkdir()
@@ -87,7 +89,7 @@ def test_code_for_another_architecture(device: NvgpuDevice, tmp_path: Path) -> N
     assert str(error.value) == "the code was compiled for arch sm_80, and nvgpu0 has sm_90a"
 
 
-def test_blocks_with_too_many_threads(device: NvgpuDevice) -> None:
+def test_blocks_with_too_many_threads_are_refused(device: NvgpuDevice) -> None:
     with pytest.raises(LaunchError) as error:
         device.get_module_function(device.load_module(kernel_code()), "crowded")
     assert str(error.value) == (
@@ -97,7 +99,7 @@ def test_blocks_with_too_many_threads(device: NvgpuDevice) -> None:
         xtc.compile(one_operator(), target=device, block_threads=2048)
 
 
-def test_blocks_with_too_much_shared_memory(device: NvgpuDevice) -> None:
+def test_blocks_with_too_much_shared_memory_are_refused(device: NvgpuDevice) -> None:
     with pytest.raises(LaunchError) as error:
         device.get_module_function(device.load_module(kernel_code()), "greedy")
     assert str(error.value) == (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong on the simulated GPU is found and told with block and thread; races show."""
+"""Faults on the simulated GPU are detected and located by block and thread; races show."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def kernels() -> Iterator[Kernels]:
         (40, "cuda_mma of the unknown kind 99", 0),
     ],
 )
-def test_a_fault_tells_kernel_place_and_address(
+def test_a_fault_names_kernel_location_and_address(
     kernels: Kernels, kind: int, what: str, offset: int
 ) -> None:
     address = kernels.device.memory_allocate(64)
@@ -85,7 +85,7 @@ def test_access_to_freed_memory_is_a_fault(kernels: Kernels) -> None:
         kernels.device.launch(kernels.add, [address, address, address, 1])
 
 
-def test_an_index_behind_the_last_element_is_found_with_its_thread(kernels: Kernels) -> None:
+def test_an_index_past_the_end_is_located(kernels: Kernels) -> None:
     arrays = [kernels.device.zeros(200, "float32") for _ in range(3)]
     where = r"in block \(3, 0, 0\), thread \(8, 0, 0\): read of 4 bytes outside"
     with pytest.raises(DeviceFault, match=where):
@@ -108,7 +108,7 @@ def test_an_index_behind_the_last_element_is_found_with_its_thread(kernels: Kern
         (10, 0, "deadlock: barrier 1 waits for 64 threads, of which 32 have arrived; 0 threads of"),
     ],
 )
-def test_threads_that_do_not_meet_are_told(
+def test_divergent_barriers_are_reported(
     kernels: Kernels, kind: int, place: int, what: str
 ) -> None:
     where = rf"^nvgpu0: kernel 'apart' in block \(0, 0, 0\), thread \({place}, 0, 0\): "
@@ -118,18 +118,18 @@ def test_threads_that_do_not_meet_are_told(
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", range(11))
-def test_no_order_hides_that_threads_do_not_meet(kind: int, seed: int) -> None:
+def test_no_order_hides_divergent_barriers(kind: int, seed: int) -> None:
     told = pytest.raises(DeviceFault, match=r"divergence|deadlock|mask|at which others")
     with opened(sim_schedule="shuffled", seed=seed) as kernels, told:
         kernels.device.launch(kernels.apart, [0, kind])
 
 
-def test_what_needs_a_whole_warp_says_so(kernels: Kernels) -> None:
+def test_warp_collectives_require_a_whole_warp(kernels: Kernels) -> None:
     with pytest.raises(DeviceFault, match="cuda_mma in a warp of 16 threads"):
         kernels.device.launch(kernels.narrow_mma)
 
 
-def test_threads_are_needed_for_what_threads_do(kernels: Kernels) -> None:
+def test_device_calls_outside_of_a_thread_are_faults(kernels: Kernels) -> None:
     with pytest.raises(DeviceFault, match=r"^nvgpu0: kernel 'no_thread': cuda_barrier_sync called"):
         kernels.device.launch(kernels.no_thread)
 
@@ -153,7 +153,7 @@ def test_a_grid_that_the_machine_cannot_run_is_refused(shape: tuple[int, ...], w
         kernels.device.launch(kernels.shaped, shape)
 
 
-def test_limits_are_what_the_description_says() -> None:
+def test_limits_follow_the_description() -> None:
     machine = dataclasses.replace(H100, shared_bytes_block=256, max_block_threads=32)
     with NvgpuDevice(machine=machine) as device:
         kernels = Kernels(device)
@@ -171,7 +171,7 @@ def reversed_by(kernels: Kernels) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_removed_barrier_shows(seed: int) -> None:
+def test_a_removed_barrier_is_detected(seed: int) -> None:
     with opened(image("nvgpu_kernels", "MISSING_BARRIER"), sim_schedule="shuffled", seed=seed) as k:
         assert not reversed_by(k).all()
     with opened(sim_schedule="shuffled", seed=seed) as k:
@@ -184,7 +184,7 @@ def chain(kernels: Kernels) -> list[float]:
     return [float(value) for value in out.numpy()]
 
 
-def test_shuffled_order_shows_what_only_the_usual_order_hides() -> None:
+def test_shuffled_order_exposes_races() -> None:
     right = [float(number) for number in range(1, 65)]
     with opened() as kernels:
         assert chain(kernels) == right
@@ -194,7 +194,7 @@ def test_shuffled_order_shows_what_only_the_usual_order_hides() -> None:
 
 
 @pytest.mark.parametrize("schedule", ["sequential", "shuffled"])
-def test_a_removed_wait_for_copies_shows(schedule: str) -> None:
+def test_a_removed_wait_for_copies_is_detected(schedule: str) -> None:
     code = image("nvgpu_kernels", "MISSING_COPY_WAIT")
     with opened(code, sim_schedule=schedule) as kernels:
         device = kernels.device
@@ -239,7 +239,7 @@ def order_of(kernels: Kernels, name: str, count: int) -> list[int]:
     return [int(word) for word in out.numpy()[1:]]
 
 
-def test_shuffled_orders_are_orders_and_depend_on_the_seed_alone() -> None:
+def test_shuffled_orders_are_permutations_that_depend_only_on_the_seed() -> None:
     seen = []
     for seed in (0, 1, 1):
         with opened(sim_schedule="shuffled", seed=seed) as kernels:
@@ -253,7 +253,7 @@ def test_shuffled_orders_are_orders_and_depend_on_the_seed_alone() -> None:
     assert seen[0] != seen[1] == seen[2]
 
 
-def test_without_shuffling_everything_goes_by_numbers(kernels: Kernels) -> None:
+def test_the_default_order_is_numerical(kernels: Kernels) -> None:
     assert order_of(kernels, "thread_order", 96) == list(range(96))
     assert order_of(kernels, "block_order", 6) == list(range(6))
 

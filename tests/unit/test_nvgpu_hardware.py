@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's driver is called as its documentation says, and what it returns becomes typed errors.
-
-The driver is a stand-in.
-"""
+"""NVIDIA's driver is called as documented, and its error codes become typed errors. The driver is a
+stand-in."""
 
 from __future__ import annotations
 
@@ -63,14 +61,14 @@ def test_a_kernel_runs_between_copies(kernels: Kernels, library: Path) -> None:
     assert log(library) == [
         "retain 40",
         "copy_to 24 copies",
-        "copy_from 32 copies",  # the kernel's shape
+        "copy_from 32 copies",  # the kernel's grid and block
         "launch 4,2,1 64,1,1 0 kernels",
         "copy_from 24 copies",
         "release 40: 0 streams, 0 events, 0 modules, 0 allocations",
     ]
 
 
-def test_what_was_copied_and_launched_is_counted(kernels: Kernels) -> None:
+def test_copies_and_launches_are_counted(kernels: Kernels) -> None:
     device = kernels.device
     values = device.array(np.ones(4, np.int32))
     for _ in range(3):
@@ -132,12 +130,12 @@ def test_bytes_outside_an_allocation_are_not_touched(device: NvgpuDevice) -> Non
     assert device.memory_info()[0] == 0
 
 
-def test_dynamic_shared_memory_is_asked_for(kernels: Kernels, library: Path) -> None:
+def test_dynamic_shared_memory_is_requested(kernels: Kernels, library: Path) -> None:
     kernels.device.launch(kernels.shared)
     assert log(library)[-2:] == ["attribute 8=100000", "launch 1,1,1 32,4,1 100000 kernels"]
 
 
-def test_a_launch_makes_maps_of_its_arguments(kernels: Kernels, library: Path) -> None:
+def test_a_launch_encodes_maps_of_its_arguments(kernels: Kernels, library: Path) -> None:
     device = kernels.device
     said, values = device.zeros(128, "uint8"), device.zeros((41, 24), "int16")
     device.launch(kernels.mapped, [said, values])
@@ -146,7 +144,7 @@ def test_a_launch_makes_maps_of_its_arguments(kernels: Kernels, library: Path) -
     assert noted == ["map type 6 rank 2 size 24,40 box 16,8 swizzle 1"]
 
 
-def test_a_map_that_the_driver_refuses_is_told(
+def test_a_map_refused_by_the_driver_is_reported(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device = kernels.device
@@ -158,7 +156,7 @@ def test_a_map_that_the_driver_refuses_is_told(
     device.launch(function, [memory, memory])
 
 
-def test_a_launch_says_how_many_blocks_a_cluster_has(kernels: Kernels, library: Path) -> None:
+def test_a_launch_sets_the_cluster_size(kernels: Kernels, library: Path) -> None:
     device = kernels.device
     values = device.array(np.arange(6, dtype=np.int32))
     device.launch(kernels.scale, [values, 5, -3], cluster=[2, 1])
@@ -178,7 +176,7 @@ def test_a_launch_says_how_many_blocks_a_cluster_has(kernels: Kernels, library: 
     ]
 
 
-def test_clusters_that_no_launch_has_are_refused(kernels: Kernels) -> None:
+def test_invalid_clusters_are_refused(kernels: Kernels) -> None:
     device = kernels.device
     values = device.array(np.arange(6, dtype=np.int32))
     given = [values, 5, 1]
@@ -208,7 +206,7 @@ def test_kernels_that_do_not_fit_are_refused(kernels: Kernels) -> None:
         device.get_module_function(kernels.module, "scale")
 
 
-def test_code_that_the_driver_refuses_comes_with_its_words(device: NvgpuDevice) -> None:
+def test_errors_quote_the_driver(device: NvgpuDevice) -> None:
     with pytest.raises(ArtifactError, match="loading device code: CUDA_ERROR_INVALID_PTX") as error:
         device.load_module(b".version 9.9\n")
     assert error.value.notes[-1] == "ptxas: line 1: no such instruction"
@@ -253,7 +251,7 @@ def test_a_failed_kernel_ends_the_device_with_its_name(
 
 
 @pytest.mark.parametrize("number", [1, 701])
-def test_a_launch_that_the_driver_refuses_leaves_the_device_alive(
+def test_a_refused_launch_keeps_the_device_open(
     kernels: Kernels, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device = kernels.device
@@ -294,7 +292,7 @@ def test_a_driver_without_a_function_is_too_old(tmp_path: Path) -> None:
         ("cuEventCreate=2", "the device's streams: CUDA_ERROR_OUT_OF_MEMORY"),
     ],
 )
-def test_a_gpu_that_cannot_be_opened_says_why(
+def test_a_gpu_that_cannot_be_opened_is_explained(
     config: NvgpuOptions, fails: str, what: str, monkeypatch: pytest.MonkeyPatch, library: Path
 ) -> None:
     monkeypatch.setenv("STAND_IN_FAILS", fails)
@@ -325,7 +323,7 @@ def test_newer_gpus_run_code_for_older_ones(library: Path, number: int) -> None:
         assert device.zeros(1, "int32").numpy().tolist() == [0]
 
 
-def test_gpus_are_found_with_the_best_code_for_them(
+def test_the_best_architecture_for_a_gpu_is_chosen(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert capabilities(library) == [(9, 0), (8, 6)]

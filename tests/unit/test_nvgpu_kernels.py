@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels on the simulated GPU: what threads compute together, against NumPy and the PTX ISA."""
+"""Kernels on the simulated GPU: collective operations of threads, compared with NumPy and the PTX
+ISA."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
         yield device
 
 
-def test_blocks_and_threads_have_their_places(kernels: Kernels) -> None:
+def test_blocks_and_threads_have_indices(kernels: Kernels) -> None:
     out = kernels.device.zeros(12 * 24, "int32")
     kernels.device.launch(kernels.places, [out])
     expected = [
@@ -58,7 +59,7 @@ def test_warps_reduce_by_shuffles(kernels: Kernels) -> None:
     assert np.array_equal(out.numpy(), a.sum(1))
 
 
-def test_warps_hand_work_on_by_named_barriers(kernels: Kernels) -> None:
+def test_warps_synchronize_by_named_barriers(kernels: Kernels) -> None:
     a = np.arange(128, dtype=np.float32)
     out = kernels.device.zeros(128, "float32")
     kernels.device.launch(kernels.pipeline, [kernels.device.array(a), out])
@@ -85,7 +86,7 @@ def shuffled(kernels: Kernels, mode: int, operand: int, clamp: int, mask: int = 
         (XOR, 12, 0x181F, lambda lane: lane ^ 12 if lane ^ 12 <= lane // 8 * 8 + 7 else None),
     ],
 )
-def test_shuffles_read_the_lanes_that_ptx_says(
+def test_shuffles_read_the_lanes_of_the_ptx_isa(
     kernels: Kernels, mode: int, operand: int, clamp: int, from_lane: Any
 ) -> None:
     values, in_range = shuffled(kernels, mode, operand, clamp)
@@ -95,13 +96,13 @@ def test_shuffles_read_the_lanes_that_ptx_says(
         assert values[lane] == (lane if source is None else source)
 
 
-def test_a_shuffle_from_a_lane_that_takes_no_part_gives_poison(kernels: Kernels) -> None:
+def test_a_shuffle_from_an_inactive_lane_gives_poison(kernels: Kernels) -> None:
     values, in_range = shuffled(kernels, XOR, 16, 31, mask=0x0003FFFF)
     assert values[:18].tolist() == [16, 17, *[POISON] * 14, 0, 1]
     assert in_range[:18].all()
 
 
-def test_lanes_that_ended_are_not_waited_for(kernels: Kernels) -> None:
+def test_ended_lanes_are_not_awaited(kernels: Kernels) -> None:
     out = kernels.device.zeros(40, "int32")
     kernels.device.launch(kernels.ballot, [out])
     odd = sum(1 << lane for lane in range(1, 20, 2))
@@ -110,7 +111,7 @@ def test_lanes_that_ended_are_not_waited_for(kernels: Kernels) -> None:
     assert out.numpy()[[0, 7, 32, 39]].tolist() == [0xFF] * 4
 
 
-def test_asynchronous_copies_arrive_when_waited_for(kernels: Kernels) -> None:
+def test_asynchronous_copies_complete_at_the_wait(kernels: Kernels) -> None:
     a = np.arange(512, dtype=np.float32)
     out = kernels.device.zeros(512, "float32")
     kernels.device.launch(kernels.copy_async, [kernels.device.array(a), out])
@@ -128,7 +129,7 @@ def test_matrices_are_loaded_and_stored(kernels: Kernels, load: int, store: int)
     assert np.array_equal(out.numpy(), a.swapaxes(1, 2) if load != store else a)
 
 
-def test_a_tensor_core_matmul_is_right(kernels: Kernels) -> None:
+def test_a_tensor_core_matmul_is_correct(kernels: Kernels) -> None:
     a, b = (np.random.default_rng(0).integers(-8, 8, n).astype(np.float16) for n in (2048, 1024))
     a, b = a.reshape(32, 64), b.reshape(64, 16)
     out = kernels.device.zeros((32, 16), "float32")
@@ -142,7 +143,7 @@ Index = tuple[int, int]
 
 
 def a_places(lane: int, rows: int, packed: int, count: int) -> list[Index]:
-    """The rows and columns of A that a lane has, as PTX's figures of fragments show them."""
+    """The rows and columns of A in a lane, as in PTX's figures of fragments."""
     group, place = divmod(lane, 4)
     words = [(row, block) for block in range(8) for row in range(0, rows, 8)]
     return [
@@ -207,8 +208,8 @@ def test_every_kind_of_mma_multiplies_fragments_of_its_layout(
     )
 
 
-def test_tf32_does_not_look_at_the_last_bits(kernels: Kernels) -> None:
-    a = np.full((32, 4), 1 + 2**-11, np.float32)  # 13 bits of the mantissa are left away
+def test_tf32_ignores_the_low_bits(kernels: Kernels) -> None:
+    a = np.full((32, 4), 1 + 2**-11, np.float32)  # 13 bits of the mantissa are ignored
     b, c = np.ones((32, 2), np.float32), np.zeros((32, 4), np.float32)
     device = kernels.device
     out = device.zeros((32, 4), "float32")
@@ -216,7 +217,7 @@ def test_tf32_does_not_look_at_the_last_bits(kernels: Kernels) -> None:
     assert (out.numpy() == 8).all()
 
 
-def test_halves_of_every_class_are_read_exactly(kernels: Kernels) -> None:
+def test_float16_of_every_class_is_read_exactly(kernels: Kernels) -> None:
     values = np.array([6e-8, -65504, 1e-5, np.inf, np.nan, -0.0, 2**-14, 1], F16)
     device = kernels.device
     for value in values:
@@ -228,7 +229,7 @@ def test_halves_of_every_class_are_read_exactly(kernels: Kernels) -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 3000.0])
-def test_sums_in_halves_are_rounded_once(kernels: Kernels, scale: float) -> None:
+def test_float16_accumulators_are_rounded_once(kernels: Kernels, scale: float) -> None:
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((16, 16)).astype(F16), rng.standard_normal((16, 8)).astype(F16)
     with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's assembler accepts the kernels, no register is spilled, and the instructions are there
-that each kind of kernel is made for."""
+"""NVIDIA's assembler accepts the kernels without spills, and generates the expected instructions
+for each kind."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def matmul(dtype: str, size: int = 256) -> Callable[[Callable[..., Any], Any], A
 
 
 def in_blocks(schedule: xtc.Schedule) -> object:
-    """Tiles in shared memory for 256 threads, each of which has 16 x 4 sums."""
+    """Tiles in shared memory for 256 threads with 16 x 4 accumulators each."""
     y = schedule["Y"]
     y.tile("i", {"i1": 128, "i2": 16}).tile("j", {"j1": 128, "j2": 4}).tile("k", {"k1": 16})
     y.interchange(["i", "j", "k", "i1", "j1", "k1", "i2", "j2"])
@@ -182,14 +182,14 @@ KERNELS = {
         has=("HMMA.16816.F32.BF16", "LDSM.16.MT88.4", *TENSOR[1:]),
         by_warpgroups=True,
     ),
-    # Rows of no whole 16 bytes: copies of 2 and of 4 bytes, each with its bounds.
+    # Rows that are not multiples of 16 bytes: copies of 2 and of 4 bytes, each with a bounds check.
     "matmul float16 4097": Kernel(
         matmul("float16", 4097), has=("HMMA.16816.F32",), by_warpgroups=True
     ),
     "matmul float16 4098": Kernel(
         matmul("float16", 4098), has=("HMMA.16816.F32",), by_warpgroups=True
     ),
-    # Rows along K of both operands: a bound for each element that a thread copies.
+    # Rows along K of both operands: a bounds check for each element that a thread copies.
     "matmul float16 4097, second operand transposed": Kernel(
         lambda new, at: O.matmul(
             new(4097, 4097, dtype="float16"),
@@ -249,7 +249,7 @@ Code = Callable[[str, str], MachineCode]
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> Code:
-    """Machine code of a kernel for an architecture, made once."""
+    """Machine code of a kernel for an architecture, cached."""
 
     @functools.cache
     def made(name: str, arch: str) -> MachineCode:
@@ -281,7 +281,7 @@ def test_the_kernel_spills_nothing_and_has_its_instructions(
 
 
 @needs_nvdisasm
-def test_spills_are_seen(tmp_path: Path) -> None:
+def test_spills_are_detected(tmp_path: Path) -> None:
     crammed = machine_code(CRAMMED, "sm_80", tmp_path)
     assert crammed.registers == {"crammed": 24}
     assert crammed.spilled_bytes["crammed"] > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels print on the simulator reaches `sys.stdout`, by blocks, however the launch ends."""
+"""Output of kernels on the simulator goes to `sys.stdout`, in block order, also after a fault."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Launches take all cores from their beginning."""
+    """Launches use all cores from the start."""
     monkeypatch.setattr(simulator, "ALONE_NS", 0)
 
 
 def lines(blocks: int, width: int, count: int) -> list[str]:
-    """The texts of the kernel `prints`."""
+    """The output of the kernel `prints`."""
     return [
         f"block {block}, line {line:0{width}d} of 100%\n"
         for block in range(blocks)
@@ -36,7 +36,7 @@ def lines(blocks: int, width: int, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
-def test_blocks_print_in_their_order(cores: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_blocks_print_in_order(cores: int, capsys: pytest.CaptureFixture[str]) -> None:
     with independent(cores) as (found, memory):
         for _ in range(2):
             print("before")
@@ -46,7 +46,7 @@ def test_blocks_print_in_their_order(cores: int, capsys: pytest.CaptureFixture[s
             assert capsys.readouterr().out == expected
 
 
-def test_a_launch_that_began_alone_prints_what_came_first(
+def test_a_launch_that_is_divided_later_prints_in_order(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for alone in (20_000, 100_000):
@@ -56,8 +56,8 @@ def test_a_launch_that_began_alone_prints_what_came_first(
         assert capsys.readouterr().out == "".join(lines(50, 1, 40))
 
 
-def test_launches_in_queues_print_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:
-    """More of them than are under way at a time."""
+def test_launches_in_queues_print_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    """More launches than the device keeps in flight."""
     with independent(1) as (found, memory):
         queue = found.device.queue()
         for count in range(100):
@@ -68,7 +68,7 @@ def test_launches_in_queues_print_in_their_order(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("cores", [1, 3])
-def test_of_very_much_the_last_mebibyte_is_kept(
+def test_the_last_mebibyte_of_output_is_kept(
     cores: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     expected = lines(10, 1000, 200)
@@ -88,9 +88,7 @@ def test_of_very_much_the_last_mebibyte_is_kept(
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
-def test_what_comes_before_a_fault_is_printed(
-    cores: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_output_before_a_fault_is_printed(cores: int, capsys: pytest.CaptureFixture[str]) -> None:
     with (
         independent(cores) as (found, memory),
         pytest.raises(DeviceFault, match=r"in block \(3, 0, 0\).*read of 4 bytes outside"),
@@ -100,7 +98,7 @@ def test_what_comes_before_a_fault_is_printed(
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_what_comes_before_the_time_limit_is_printed(
+def test_output_before_the_time_limit_is_printed(
     cores: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with independent(cores, timeout_s=0.2) as (found, memory), pytest.raises(DeviceTimeout):
@@ -109,7 +107,7 @@ def test_what_comes_before_the_time_limit_is_printed(
 
 
 @pytest.mark.parametrize("cores", [1, 3])
-def test_what_comes_before_the_end_of_the_device_is_printed(
+def test_output_before_the_end_of_the_device_is_printed(
     cores: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with independent(cores) as (found, memory):
@@ -123,7 +121,7 @@ def test_what_comes_before_the_end_of_the_device_is_printed(
     assert capsys.readouterr().out.startswith("block 0\nblock 1\n")
 
 
-def test_a_text_may_be_long_and_not_longer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_length_of_a_text_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
     with independent(1) as (found, memory):
         found.device.launch(found.prints, [memory, 65000, 1, NEVER], [1])
         assert capsys.readouterr().out == lines(1, 65000, 1)[0]
@@ -132,13 +130,13 @@ def test_a_text_may_be_long_and_not_longer(capsys: pytest.CaptureFixture[str]) -
     assert not capsys.readouterr().out
 
 
-def test_a_program_without_output_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_without_stdout_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     with independent(1) as (found, memory):
         monkeypatch.setattr(sys, "stdout", None)
         found.device.launch(found.prints, [memory, 1, 1, NEVER], [1])
 
 
-def test_an_output_that_fails_does_not_fail_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_stdout_does_not_fail_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         def write(self, text: str) -> int:
             raise BrokenPipeError(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PTX of random graphs and schedules: entries that the driver can launch, which ptxas accepts."""
+"""PTX of random graphs and schedules: launchable entries that ptxas accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COUNT = max(8, settings().max_examples // 10)
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_every_launch_has_its_entry_and_its_shape(arch: str) -> None:
+def test_every_launch_has_an_entry_and_a_shape(arch: str) -> None:
     device = gpu(arch)
     x = O.tensor((40, 50), name="X", device=device)
     with O.graph(name="f") as graph:
@@ -69,7 +69,7 @@ def test_ptxas_accepts_random_schedules_without_spills(
     arch = rng.choice(ARCHITECTURES)
     schedule = make(rng, family)
     code = machine_code(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
-    # A nest may unroll so much in one thread that it fills all registers; nothing else spills.
+    # A nest may unroll so far that one thread fills all registers; nothing else spills.
     full = {kernel for kernel, count in code.registers.items() if count >= FULL}
     assert {kernel for kernel, nbytes in code.spilled_bytes.items() if nbytes} <= full
 
@@ -81,7 +81,7 @@ def one_operator() -> xtc.Graph:
     return graph.graph
 
 
-def test_code_is_built_without_a_driver_and_a_call_says_what_is_missing(tmp_path: Path) -> None:
+def test_code_is_built_without_a_driver_and_calls_report_it(tmp_path: Path) -> None:
     config = NvgpuOptions(platform="hw", driver_library="libcuda-that-is-not.so.1")
     with xtc.compile(one_operator(), NvgpuDevice(config)) as module:
         assert ".version" in module.ir("code")
@@ -94,7 +94,7 @@ def test_code_is_built_without_a_driver_and_a_call_says_what_is_missing(tmp_path
         module(np.ones(8, np.float32))
 
 
-def test_a_device_that_is_found_later_is_used() -> None:
+def test_a_device_found_later_is_used() -> None:
     with NvgpuDevice() as device:
         connect = device._connect
 

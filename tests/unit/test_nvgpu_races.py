@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races, divergent barriers and lanes that have ended are found on the simulated GPU."""
+"""Races, divergent barriers and ended lanes are detected on the simulated GPU."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ def _launch(kind: int, **options: Any) -> None:
 
 @pytest.mark.parametrize("order", ["sequential", "shuffled"])
 @pytest.mark.parametrize("kind", FINE)
-def test_what_barriers_keep_apart_is_no_race(kind: int, order: str) -> None:
+def test_accesses_separated_by_barriers_do_not_race(kind: int, order: str) -> None:
     _launch(kind, sim_schedule=order)
 
 
 @pytest.mark.parametrize("order", ["sequential", "shuffled"])
 @pytest.mark.parametrize("kind", WRONG)
-def test_races_are_found_in_any_order(kind: int, order: str) -> None:
+def test_races_are_detected_in_any_order(kind: int, order: str) -> None:
     with pytest.raises(DeviceFault, match=WRONG[kind]):
         _launch(kind, sim_schedule=order)
 
 
-def test_nobody_watches_unless_asked_to() -> None:
+def test_races_are_detected_only_on_request() -> None:
     with opened(image("nvgpu_races")) as kernels:
         address = kernels.device.memory_allocate(256)
         for kind in (4, 6, 7):
             kernels.device.launch(kernels.races, [address, kind])
 
 
-def test_check_runs_again_in_another_order_and_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reruns_in_another_order_with_race_detection(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, bool]] = []
     connect = NvgpuDevice._connect
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs over the host and GPUs compute what NumPy computes, and leak nothing.
+"""Random graphs over the host and GPUs agree with NumPy, and leak nothing.
 
-The GPUs are simulated; where this machine has one, it is among them.
+The GPUs are simulated, plus a real one if this machine has it.
 """
 
 from __future__ import annotations

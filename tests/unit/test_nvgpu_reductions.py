@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long rows on a GPU: the threads of a block share each, several blocks the only one."""
+"""Row reductions on a GPU: the threads of a block share a row, several blocks a single row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
-from tests.unit.tensor_core_contractions import Shape, product
+from tests.unit.tensor_core_contractions import Shape, matmul_graph
 from tests.unit.test_nvgpu_tiles import counted
 from xtc.evaluate.compare import MismatchError
 from xtc.graph.tensor import Tensor
@@ -48,9 +48,9 @@ def test_every_type_is_exchanged_between_lanes(simulator: NvgpuDevice, dtype: st
 
 
 @pytest.mark.parametrize("length", [32, 33, 63, 64, 127, 128, 255, 256, 1000, 1033, 1024, 4000])
-def test_any_length_is_shared(simulator: NvgpuDevice, length: int) -> None:
+def test_rows_of_any_length_are_shared(simulator: NvgpuDevice, length: int) -> None:
     events = counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, length)))
-    words = 3 * length + 3  # and what is added to
+    words = 3 * length + 3  # and the initial value
     assert events["GLOBAL_READ_BYTES"] == 4 * words
     assert events["SHUFFLES"] > 0
 
@@ -78,7 +78,7 @@ def test_the_sum_of_everything_runs_on_many_blocks(simulator: NvgpuDevice) -> No
     assert events["GLOBAL_READ_BYTES"] == 2 * 4 * (256 * 512 + 64 + 64 + 1)
 
 
-def test_short_rows_have_a_thread_each(simulator: NvgpuDevice) -> None:
+def test_short_rows_have_one_thread_each(simulator: NvgpuDevice) -> None:
     events = counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (100, 31)))
     assert (events["SHUFFLES"], events["BARRIERS"]) == (0, 0)
 
@@ -115,19 +115,19 @@ def test_long_columns_have_parts(simulator: NvgpuDevice, batch: tuple[int, ...])
     ],
 )
 def test_skinny_contractions(simulator: NvgpuDevice, shape: Shape, dtype: str) -> None:
-    counted(simulator, product(shape, dtype))
+    counted(simulator, matmul_graph(shape, dtype))
 
 
 def test_columns_do_not_race() -> None:
     with NvgpuDevice(NvgpuOptions(sim_races=True)) as device:
-        counted(device, product(Shape(1, 70, 512), "float32"))
+        counted(device, matmul_graph(Shape(1, 70, 512), "float32"))
 
 
 @needs_ptxas
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
 def test_threads_read_16_bytes(arch: str, dtype: str, tmp_path: Path) -> None:
-    ptx = ptx_of(product(Shape(1, 256, 4096, False, True), dtype), gpu(arch))
+    ptx = ptx_of(matmul_graph(Shape(1, 256, 4096, False, True), dtype), gpu(arch))
     made = machine_code(ptx, arch, tmp_path)
     assert set(made.spilled_bytes.values()) == {0}
     wide = "cp.async" if dtype == "float16" else "ld.global.nc.v4"
@@ -144,7 +144,7 @@ def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((3, 1030), 1), ((1030, 40), 0)])
-def test_rows_without_barriers_are_caught(
+def test_missing_barriers_are_detected(
     simulator: NvgpuDevice, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], axis: int
 ) -> None:
     monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers that warpgroups hand on: how they are shared, and rules that the simulator checks."""
+"""Register reallocation between warpgroups, and the rules that the simulator checks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.slow
         (128, 64, 2, 1, RegisterPlan(128, 168, 40, 232)),
         (192, 96, 2, 1, RegisterPlan(128, 168, 40, 232)),
         (96, 96, 3, 1, RegisterPlan(128, 128, 40, 152)),
-        (128, 128, 3, 1, None),  # the instruction needs more than threads begin with
+        (128, 128, 3, 1, None),  # the instruction needs more registers than threads have initially
         (256, 128, 2, 1, None),
         (192, 96, 1, 2, RegisterPlan(128, 128, 24, 232)),
     ],
 )
-def test_registers_are_handed_on_where_they_are_needed(
+def test_registers_are_reallocated_if_needed(
     sums: int, of_instruction: int, groups: int, blocks: int, plan: RegisterPlan | None
 ) -> None:
     found = register_plan(sums, of_instruction, groups, blocks)
@@ -45,7 +45,7 @@ def test_registers_are_handed_on_where_they_are_needed(
 
 
 @pytest.mark.parametrize("schedule", ["sequential", "shuffled"])
-def test_a_warpgroup_waits_for_what_another_one_gives_up(schedule: str) -> None:
+def test_a_warpgroup_waits_for_released_registers(schedule: str) -> None:
     with opened(image("nvgpu_registers"), sim_schedule=schedule) as kernels:
         kernels.device.launch(kernels.hand_on, [24, 168, 128, 0])
 
@@ -90,8 +90,8 @@ def test_a_mistake_is_a_fault(kernel: str, arguments: list[int], what: str) -> N
         kernels.device.launch(getattr(kernels, kernel), arguments)
 
 
-def test_large_tiles_are_right() -> None:
-    """Two warpgroups with 192 sums in a thread, for which another one gives up registers."""
+def test_large_tiles_are_correct() -> None:
+    """Two warpgroups with 192 accumulators per thread, for which another one releases registers."""
     case = matmul(264, 200, 104, tiles=(256, 192, 32), warps=8)
     case.agrees(case.program)
     report = case.agrees(case.program.check)
@@ -104,7 +104,9 @@ def test_large_tiles_are_right() -> None:
     ("tiles", "warps", "has"),
     [((256, 192, 64), 8, True), ((128, 256, 64), 8, True), ((128, 192, 64), 4, False)],
 )
-def test_the_assembler_hands_them_on(tiles: tuple[int, int, int], warps: int, has: bool) -> None:
+def test_the_assembler_accepts_register_reallocation(
+    tiles: tuple[int, int, int], warps: int, has: bool
+) -> None:
     program = tile_pipelines.Matmul(tiles=tiles, warps=warps)
     sizes = (4096, 4096, 4096, None, None, None)
     kernel = Case(program, sizes, np.zeros(0), np.zeros(0)).kernel(arch="sm_90a")

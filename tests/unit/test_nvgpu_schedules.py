@@ -33,7 +33,7 @@ def gpu() -> Iterator[NvgpuDevice]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("seed", range(COUNT))
-def test_a_schedule_changes_how_but_not_what(gpu: NvgpuDevice, family: str, seed: int) -> None:
+def test_a_schedule_changes_no_result(gpu: NvgpuDevice, family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     schedule = legal_schedule(rng, family, "nvgpu")
     with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
@@ -43,9 +43,7 @@ def test_a_schedule_changes_how_but_not_what(gpu: NvgpuDevice, family: str, seed
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("seed", range(2 * COUNT))
-def test_blocks_and_threads_change_how_but_not_what(
-    gpu: NvgpuDevice, family: str, seed: int
-) -> None:
+def test_blocks_and_threads_change_no_result(gpu: NvgpuDevice, family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     schedule = blocked_schedule(rng, family)
     with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
@@ -53,7 +51,7 @@ def test_blocks_and_threads_change_how_but_not_what(
     assert gpu.memory_info()[0] == 0
 
 
-def test_a_parallel_loop_is_shared_by_threads(gpu: NvgpuDevice) -> None:
+def test_a_parallel_loop_is_distributed_over_threads(gpu: NvgpuDevice) -> None:
     a, b = O.tensor((40, 16), name="A"), O.tensor((16, 24), name="B")
     with O.graph(name="product") as graph:
         O.matmul(a, b, name="C")
@@ -70,7 +68,7 @@ def test_a_parallel_loop_is_shared_by_threads(gpu: NvgpuDevice) -> None:
     assert counted == {"LAUNCHES": 2, "THREADS": 4 * 256 + 64}
 
 
-def test_a_buffer_that_no_thread_has_room_for_is_refused(gpu: NvgpuDevice) -> None:
+def test_a_buffer_too_large_for_a_thread_is_refused(gpu: NvgpuDevice) -> None:
     a, b = O.tensor((40, 200), name="A"), O.tensor((200, 100), name="B")
     with O.graph(name="product") as graph:
         O.matmul(a, b, name="C")
@@ -82,9 +80,7 @@ def test_a_buffer_that_no_thread_has_room_for_is_refused(gpu: NvgpuDevice) -> No
 
 
 @pytest.mark.parametrize(("threads", "started"), [(32, 160), (100, 200), (1024, 160)])
-def test_blocks_have_the_threads_that_are_asked_for(
-    gpu: NvgpuDevice, threads: int, started: int
-) -> None:
+def test_blocks_have_the_requested_threads(gpu: NvgpuDevice, threads: int, started: int) -> None:
     x = O.tensor((5, 29), name="X")
     with O.graph(name="f") as graph:
         O.relu(x, name="Y")
@@ -106,7 +102,7 @@ TILED = {
 }
 
 
-def product(size: int) -> xtc.Graph:
+def matmul_graph(size: int) -> xtc.Graph:
     a, b = O.tensor((size, size), name="A"), O.tensor((size, size), name="B")
     with O.graph(name="product") as graph:
         O.matmul(a, b, name="C")
@@ -114,7 +110,7 @@ def product(size: int) -> xtc.Graph:
 
 
 def counted(gpu: NvgpuDevice, graph: xtc.Graph, schedule: object) -> dict[str, int]:
-    """What the GPU counts while it runs a graph, which computes what it shall."""
+    """The counters while the GPU runs a graph, whose result is checked."""
     with xtc.compile(graph, target=gpu, schedule=schedule) as module:
         before = gpu.counters()
         module.check()
@@ -124,7 +120,7 @@ def counted(gpu: NvgpuDevice, graph: xtc.Graph, schedule: object) -> dict[str, i
 
 def test_a_tile_in_shared_memory_saves_global_reads(gpu: NvgpuDevice) -> None:
     size = 128
-    events = counted(gpu, product(size), {"C": TILED})
+    events = counted(gpu, matmul_graph(size), {"C": TILED})
     # Blocks of 32 x 64 results read 4 times the columns of A and twice the rows of B; then what is
     # added to. Zeros are written before. All of it by 16 bytes.
     words = size * size
@@ -136,20 +132,20 @@ def test_a_tile_in_shared_memory_saves_global_reads(gpu: NvgpuDevice) -> None:
     assert events["BARRIERS"] == 8 * 2 * (size // 16)
 
 
-def test_a_kernel_that_lost_its_barriers_is_caught(
+def test_a_kernel_without_barriers_is_detected(
     gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
     with pytest.raises(MismatchError):
-        counted(gpu, product(128), {"C": TILED})
+        counted(gpu, matmul_graph(128), {"C": TILED})
 
 
-def test_sums_in_a_buffer_of_the_block_wait_for_it(gpu: NvgpuDevice) -> None:
+def test_sums_in_a_shared_buffer_are_synchronized(gpu: NvgpuDevice) -> None:
     tile = {"parallelize": True, "buffer": True}
-    counted(gpu, product(128), {"C": TILED | {"j": tile, "k": {"pack": [0]}, "k#16": {}}})
+    counted(gpu, matmul_graph(128), {"C": TILED | {"j": tile, "k": {"pack": [0]}, "k#16": {}}})
 
 
-def test_a_buffer_that_no_block_has_room_for_is_refused(gpu: NvgpuDevice) -> None:
+def test_a_buffer_too_large_for_a_block_is_refused(gpu: NvgpuDevice) -> None:
     schedule = {"i": {"parallelize": True, "pack": 1}, "j": "parallelize", "k": {}, "i#64": {}}
     with pytest.raises(UserError, match="needs 262144 bytes of shared memory"):
-        xtc.compile(product(256), target=gpu, schedule={"C": schedule})
+        xtc.compile(matmul_graph(256), target=gpu, schedule={"C": schedule})

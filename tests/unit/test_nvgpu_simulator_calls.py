@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that the simulator does not have are errors, not other instructions."""
+"""Instructions that the simulator does not support are errors."""
 
 from __future__ import annotations
 

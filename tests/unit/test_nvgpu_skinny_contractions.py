@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import xtc
 from tests.unit.nvgpu_code import gpu, has, machine_code, needs_nvdisasm, ptx_of
-from tests.unit.tensor_core_contractions import Shape, bias_and_relu, counted, product
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, counted, matmul_graph
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def shapes(draw: st.DrawFn) -> Shape:
 @example(shape=Shape(1100, 1, 960), dtype="bfloat16", arch="sm_90a")
 def test_any_shape(shape: Shape, dtype: str, arch: str) -> None:
     options = NvgpuOptions(arch=arch, sim_schedule="shuffled")
-    graph = product(shape, dtype, bias_and_relu)
+    graph = matmul_graph(shape, dtype, bias_and_relu)
     with (
         NvgpuDevice(options) as device,
         xtc.compile(graph, target=device, tf32=True, opt_level=1) as module,
@@ -60,7 +60,7 @@ def test_the_long_operand_is_read_once(arch: str, shape: Shape) -> None:
     few, many = sorted((shape.m, shape.n))
     with (
         NvgpuDevice(NvgpuOptions(arch=arch)) as device,
-        xtc.compile(product(shape, "float16"), target=device, opt_level=1) as module,
+        xtc.compile(matmul_graph(shape, "float16"), target=device, opt_level=1) as module,
         counted(device) as events,
     ):
         module.check()
@@ -80,7 +80,7 @@ def test_the_long_operand_is_read_once(arch: str, shape: Shape) -> None:
     ],
 )
 def test_copies_have_16_bytes(arch: str, dtype: str, shape: Shape, tmp_path: Path) -> None:
-    text = ptx_of(product(shape, dtype), gpu(arch), tf32=True)
+    text = ptx_of(matmul_graph(shape, dtype), gpu(arch), tf32=True)
     made = machine_code(text, arch, tmp_path)
     assert set(made.spilled_bytes.values()) == {0}
     opcodes = made.opcodes()

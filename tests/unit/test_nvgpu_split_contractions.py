@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import gpu, machine_code, needs_ptxas, ptx_of
-from tests.unit.tensor_core_contractions import Shape, bias_and_relu, counted, product, with_sms
+from tests.unit.tensor_core_contractions import (
+    Shape,
+    bias_and_relu,
+    counted,
+    matmul_graph,
+    with_sms,
+)
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.description import A100, H100, GpuDescription
@@ -110,7 +116,7 @@ def test_any_shape(
         divided(patch, parts)
         with (
             NvgpuDevice(options) as device,
-            xtc.compile(product(shape, dtype, then), target=device, opt_level=1) as module,
+            xtc.compile(matmul_graph(shape, dtype, then), target=device, opt_level=1) as module,
             counted(device) as events,
         ):
             module.check()
@@ -133,7 +139,7 @@ def test_any_order_of_blocks_gives_the_same_bits(
         options = NvgpuOptions(arch=arch, **order)
         with (
             NvgpuDevice(options) as device,
-            xtc.compile(product(shape, "float16"), target=device, opt_level=1) as module,
+            xtc.compile(matmul_graph(shape, "float16"), target=device, opt_level=1) as module,
         ):
             with counted(device) as events:
                 found.append(module(a, b))
@@ -148,14 +154,14 @@ def test_no_races(arch: str, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> N
     divided(monkeypatch, 4)
     with (
         NvgpuDevice(NvgpuOptions(arch=arch, sim_races=True)) as device,
-        xtc.compile(product(shape, "float16", bias_and_relu), target=device) as module,
+        xtc.compile(matmul_graph(shape, "float16", bias_and_relu), target=device) as module,
     ):
         module.check()
 
 
 def test_a_schedule_of_the_users_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     divided(monkeypatch, 4)
-    graph = product(LONG, "float16")
+    graph = matmul_graph(LONG, "float16")
     schedule = xtc.Schedule(graph)
     schedule["C"].parallelize("i")
     with NvgpuDevice() as device:
@@ -174,7 +180,7 @@ def test_a_schedule_of_the_users_is_followed(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_nothing_is_spilled(arch: str, dtype: str, shape: Shape, tmp_path: Path) -> None:
-    text = ptx_of(product(shape, dtype, bias_and_relu), gpu(arch), tf32=True)
+    text = ptx_of(matmul_graph(shape, dtype, bias_and_relu), gpu(arch), tf32=True)
     assert text.count(".visible .entry") == 2
     made = machine_code(text, arch, tmp_path)
     assert set(made.spilled_bytes.values()) == {0}

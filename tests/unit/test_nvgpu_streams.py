@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches in streams of other libraries, and times that the device measures. The driver is a
-stand-in, whose clock advances with what is launched."""
+"""Launches in streams of other libraries, and times by the device's clock.
+
+The driver is a stand-in, whose clock advances with launches.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ def test_launches_are_timed_by_the_device(kernels: Kernels, library: Path) -> No
     assert noted(library, 1) == ["release 40: 0 streams, 0 events, 0 modules, 0 allocations"]
 
 
-def test_marks_that_are_alive_go_with_their_device(kernels: Kernels, library: Path) -> None:
+def test_live_events_are_released_with_their_device(kernels: Kernels, library: Path) -> None:
     streams: Any = kernels.device.streams
     mark = streams.mark(0)
     kernels.device.close()
@@ -76,7 +78,7 @@ def test_marks_that_are_alive_go_with_their_device(kernels: Kernels, library: Pa
     gc.collect()
 
 
-def test_streams_of_others_are_used_and_follow_each_other(kernels: Kernels, library: Path) -> None:
+def test_foreign_streams_are_used_in_order(kernels: Kernels, library: Path) -> None:
     streams: Any = kernels.device.streams
     values = kernels.device.zeros(4, "int32")
     streams.fill_zero(7, values.address, 16)
@@ -101,7 +103,7 @@ def test_streams_of_others_are_used_and_follow_each_other(kernels: Kernels, libr
         ("seconds", "cuEventElapsedTime=700", DeviceFault, "the measured work: CUDA_ERROR_ILLEG"),
     ],
 )
-def test_what_goes_wrong_in_a_stream_is_an_error(
+def test_failures_in_a_stream_are_errors(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch, call: str, fails: str, error: Any, what: str
 ) -> None:
     device, scale = kernels.device, kernels.scale
@@ -126,7 +128,7 @@ def test_wrong_launches_are_refused_before_the_stream(kernels: Kernels, library:
     assert not any("stream 7" in line for line in log(library))
 
 
-def test_memory_that_a_stream_orders_is_not_waited_for(kernels: Kernels, library: Path) -> None:
+def test_memory_ordered_by_a_stream_is_not_awaited(kernels: Kernels, library: Path) -> None:
     device = kernels.device
     tensor = Library(library).tensor(np.arange(6, dtype=np.int32))
     assert device.borrowed(tensor, 7) is not None

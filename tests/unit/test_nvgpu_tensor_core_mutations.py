@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator sees what a kernel on tensor cores cannot do without: each wait, each barrier."""
+"""The simulator detects every missing wait and barrier of a kernel on tensor cores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import xtc
-from tests.unit.tensor_core_contractions import Shape, bias_and_relu, product, with_sms
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, matmul_graph, with_sms
 from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
@@ -36,7 +36,7 @@ def gpu() -> Iterator[NvgpuDevice]:
 
 
 def drop(op: Operation) -> None:
-    """Leave an instruction away."""
+    """Erase an operation."""
     for result in op.results:
         for use in list(result.uses):
             drop(use.owner.operation)
@@ -53,7 +53,7 @@ def found(module: Operation, name: str) -> list[Operation]:
 
 
 def damage(monkeypatch: pytest.MonkeyPatch, change: Callable[[Operation], None]) -> None:
-    """Let `change` have the device's module once kernels are written."""
+    """Apply `change` to the device's module after kernels are generated."""
 
     class Damaged(LowerTiles):
         def run(self, module: Operation) -> None:
@@ -63,12 +63,12 @@ def damage(monkeypatch: pytest.MonkeyPatch, change: Callable[[Operation], None])
     monkeypatch.setattr(pipeline, "LowerTiles", Damaged)
 
 
-def test_the_kernel_is_what_is_damaged_below(
+def test_the_kernel_has_the_mutated_operations(
     gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: dict[str, int] = {}
     damage(monkeypatch, lambda module: counts.update({n: len(found(module, n)) for n in NUMBERS}))
-    with xtc.compile(product(SHAPE, "float16"), target=gpu) as module:
+    with xtc.compile(matmul_graph(SHAPE, "float16"), target=gpu) as module:
         module.check()
     assert counts == NUMBERS
 
@@ -89,7 +89,7 @@ MUTATIONS = [
 
 
 @pytest.mark.parametrize(("name", "number", "change"), MUTATIONS)
-def test_nothing_can_be_left_away(
+def test_every_synchronization_is_needed(
     gpu: NvgpuDevice,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -98,7 +98,7 @@ def test_nothing_can_be_left_away(
 ) -> None:
     damage(monkeypatch, lambda module: change(found(module, name)[number]))
     with (
-        xtc.compile(product(SHAPE, "float16"), target=gpu) as module,
+        xtc.compile(matmul_graph(SHAPE, "float16"), target=gpu) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()
@@ -108,7 +108,7 @@ def test_nothing_can_be_left_away(
     ("name", "number"),
     [(BARRIER, 2), *((COMMIT, n) for n in range(4)), (WAIT, 0), (FENCE, 0)],
 )
-def test_nothing_can_be_left_away_by_warpgroups(
+def test_every_synchronization_of_warpgroups_is_needed(
     monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     def change(module: Operation) -> None:
@@ -120,7 +120,7 @@ def test_nothing_can_be_left_away_by_warpgroups(
     damage(monkeypatch, change)
     with (
         NvgpuDevice() as gpu,
-        xtc.compile(product(SHAPE, "float16"), target=gpu, bulk_pipelines=False) as module,
+        xtc.compile(matmul_graph(SHAPE, "float16"), target=gpu, bulk_pipelines=False) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()
@@ -148,7 +148,7 @@ the bias, threads of the simulator have still met at multiplications: the interp
 kernels sees it (test_nvgpu_contraction_races.py)."""
 
 
-def test_the_divided_kernel_is_what_is_damaged_below(
+def test_the_divided_kernel_has_the_mutated_operations(
     gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: dict[str, int] = {}
@@ -156,7 +156,7 @@ def test_the_divided_kernel_is_what_is_damaged_below(
     damage(
         monkeypatch, lambda module: counts.update({n: len(found(module, n)) for n in BULK_NUMBERS})
     )
-    with xtc.compile(product(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module:
+    with xtc.compile(matmul_graph(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module:
         module.check()
     assert counts == BULK_NUMBERS
 
@@ -175,7 +175,7 @@ BULK_SHAPE = Shape(192, 192, 6 * 64)
         *((f"{BULK}.wait_group", number) for number in (0, 1)),
     ],
 )
-def test_nothing_can_be_left_away_where_a_warp_copies(
+def test_every_synchronization_of_a_copying_warp_is_needed(
     monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     with_sms(monkeypatch, 1)
@@ -183,7 +183,7 @@ def test_nothing_can_be_left_away_where_a_warp_copies(
     options = NvgpuOptions(sim_schedule="shuffled", sim_races=True)
     with (
         NvgpuDevice(options) as gpu,
-        xtc.compile(product(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module,
+        xtc.compile(matmul_graph(BULK_SHAPE, "float16", bias_and_relu), target=gpu) as module,
         pytest.raises((MismatchError, DeviceFault)),
     ):
         module.check()

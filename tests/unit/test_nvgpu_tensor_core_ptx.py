@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PTX of products on tensor cores: ptxas keeps all of a thread's sums in registers."""
+"""PTX of matmuls on tensor cores: ptxas keeps all accumulators of a thread in registers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas
-from tests.unit.tensor_core_contractions import Shape, bias_and_relu, product
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, matmul_graph
 from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES
 
@@ -26,7 +26,7 @@ PRODUCTS = [
 
 
 def ptx(dtype: str, shape: Shape, arch: str) -> str:
-    graph: xtc.Graph = product(shape, dtype, bias_and_relu)
+    graph: xtc.Graph = matmul_graph(shape, dtype, bias_and_relu)
     text = prepare(graph, target=gpu(arch), tf32=True).stage_text("code")
     return text[text.index(".version") :]
 
@@ -34,14 +34,14 @@ def ptx(dtype: str, shape: Shape, arch: str) -> str:
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("size", [2048, 4096])
 def test_blocks_share_the_memory_of_an_sm(arch: str, size: int) -> None:
-    """Two of them; one where two warpgroups compute a tile."""
+    """Two blocks per SM; one if two warpgroups compute a tile."""
     text = ptx("float16", Shape(size, size, size), arch)
     words = re.search(r"_launch\[\d+\] = \{(.*)\};", text)
     assert words is not None
     numbers = bytes(int(number) for number in words[1].split(","))
     threads, nbytes = (int.from_bytes(numbers[at : at + 4], "little") for at in (12, 24))
     machine, blocks = MACHINES[arch], 2 if threads < 256 else 1
-    # A block takes 1 KiB beside what it asks for.
+    # A block takes 1 KiB in addition to its request.
     assert 48 << 10 < nbytes <= machine.shared_bytes_block
     assert blocks * (nbytes + 1024) <= machine.shared_bytes_sm
     assert (".maxnreg 168" if blocks == 1 else ".minnctapersm 2") in text

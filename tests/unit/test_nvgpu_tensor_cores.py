@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products on the simulated GPU's tensor cores: results against NumPy, and exact numbers of mma."""
+"""Matmuls on the simulated GPU's tensor cores: results compared with NumPy, and exact counts of
+mma."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.unit.tensor_core_contractions import (
     Shape,
     bias_and_relu,
     counted,
-    product,
+    matmul_graph,
     with_sms,
 )
 from xtc.evaluate import MismatchError
@@ -41,7 +42,7 @@ def gpu() -> Iterator[NvgpuDevice]:
 
 
 def mma_count(shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST) -> int:
-    """What whole tiles of the result take, with tiles of the sum of 128 bytes."""
+    """The number of mma for whole tiles of the result, with tiles of 128 bytes along K."""
     step = KINDS[dtype][1]
     m, n = tile
     blocks = math.ceil(shape.m / m) * math.ceil(shape.n / n)
@@ -51,7 +52,7 @@ def mma_count(shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST) -> int
 
 
 def wgmma_count(shape: Shape, tile: tuple[int, int]) -> int:
-    """What a warpgroup takes: 64 rows, all columns, and 16 positions of the sum at a time."""
+    """The number of wgmma for a warpgroup: 64 rows, all columns, and 16 elements of K at a time."""
     m, n = tile
     blocks = math.ceil(shape.m / m) * math.ceil(shape.n / n) * math.prod(shape.batch_a)
     return blocks * (m // 64) * math.ceil(shape.k / 64) * 4
@@ -60,7 +61,7 @@ def wgmma_count(shape: Shape, tile: tuple[int, int]) -> int:
 def run(
     gpu: NvgpuDevice, graph: xtc.Graph, shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST
 ) -> None:
-    """The graph is right, in one launch, with as many mma as tiles need."""
+    """Check that the graph is correct, in one launch, with as many mma as tiles need."""
     with (
         xtc.compile(graph, target=gpu, tf32=dtype == "float32", opt_level=1) as module,
         counted(gpu) as events,
@@ -94,8 +95,8 @@ def shapes(draw: st.DrawFn) -> Shape:
 @example(Shape(33, 17, 20, False, True, (2, 1), (3,)), "float16", True)
 @example(Shape(16, 32, 48, True, False, (), (2,)), "bfloat16", False)
 @given(shape=shapes(), dtype=st.sampled_from(tuple(KINDS)), epilogue=st.booleans())
-def test_a_product_of_any_shape(gpu: NvgpuDevice, shape: Shape, dtype: str, epilogue: bool) -> None:
-    graph = product(shape, dtype, bias_and_relu if epilogue else None)
+def test_a_matmul_of_any_shape(gpu: NvgpuDevice, shape: Shape, dtype: str, epilogue: bool) -> None:
+    graph = matmul_graph(shape, dtype, bias_and_relu if epilogue else None)
     run(gpu, graph, shape, dtype)
 
 
@@ -118,18 +119,18 @@ def test_larger_tiles(
     sms: int,
 ) -> None:
     with_sms(monkeypatch, sms)
-    run(gpu, product(shape, dtype, bias_and_relu), shape, dtype, tile)
+    run(gpu, matmul_graph(shape, dtype, bias_and_relu), shape, dtype, tile)
 
 
-def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
-    """A residual, a column of factors, and a whole-array function."""
+def test_epilogues_may_read_other_operands(gpu: NvgpuDevice) -> None:
+    """A residual, a column of factors, and an array operand."""
     shape = Shape(48, 40, 64)
     residual, factors = O.tensor((48, 40), "float16"), O.tensor((48, 1), "float16")
 
     def then(c: Tensor) -> Tensor:
         return O.add(O.mul(O.tanh(c), factors), residual)
 
-    run(gpu, product(shape, "float16", then), shape, "float16")
+    run(gpu, matmul_graph(shape, "float16", then), shape, "float16")
 
 
 @pytest.mark.parametrize(
@@ -142,28 +143,26 @@ def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
     ],
     ids=["comparison", "choice", "int8", "float64"],
 )
-def test_what_follows_may_be_of_other_types(
-    gpu: NvgpuDevice, then: Callable[[Tensor], Tensor]
-) -> None:
-    """Rows of small elements are accessed by fewer bytes: a tile has one access for each thread."""
+def test_epilogues_may_have_other_types(gpu: NvgpuDevice, then: Callable[[Tensor], Tensor]) -> None:
+    """Rows of small elements are accessed by fewer bytes: a tile has one access per thread."""
     shape = Shape(64, 64, 32)
-    run(gpu, product(shape, "float16", then), shape, "float16")
+    run(gpu, matmul_graph(shape, "float16", then), shape, "float16")
 
 
-def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None:
+def test_a_matmul_with_two_readers_is_a_separate_kernel(gpu: NvgpuDevice) -> None:
     def then(c: Tensor) -> Tensor:
         O.exp(c, name="D")
         return O.relu(c, name="E")
 
     with (
-        xtc.compile(product(Shape(32, 32, 32), "float16", then), target=gpu) as module,
+        xtc.compile(matmul_graph(Shape(32, 32, 32), "float16", then), target=gpu) as module,
         counted(gpu) as events,
     ):
         module.check()
     assert events["nvgpu.MMA_F16"] == mma_count(Shape(32, 32, 32), "float16")
 
 
-def test_products_of_products(gpu: NvgpuDevice) -> None:
+def test_chained_matmuls(gpu: NvgpuDevice) -> None:
     x, w = O.tensor((40, 64), "bfloat16"), O.tensor((64, 64), "bfloat16")
     with O.graph(name="f") as graph:
         y = O.relu(O.matmul(x, w))
@@ -174,7 +173,7 @@ def test_products_of_products(gpu: NvgpuDevice) -> None:
     assert events["nvgpu.LAUNCHES"] == 3
 
 
-def test_a_part_of_a_tensor_is_a_factor(gpu: NvgpuDevice) -> None:
+def test_a_slice_may_be_an_operand(gpu: NvgpuDevice) -> None:
     """Its rows begin at odd elements, so they are copied one by one; those of W are not."""
     x, w = O.tensor((64, 96), "float16"), O.tensor((40, 32), "float16")
     with O.graph(name="f") as graph:
@@ -197,16 +196,16 @@ def test_attention(gpu: NvgpuDevice) -> None:
 
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("second", [False, True])
-def test_a_contraction_is_part_of_a_concatenation(
+def test_a_contraction_may_be_an_operand_of_a_concatenation(
     gpu: NvgpuDevice, axis: int, second: bool
 ) -> None:
-    """Bufferization writes the other part between the contraction and its rounding."""
+    """Bufferization places the other operand between the contraction and its rounding."""
 
     def then(c: Tensor) -> Tensor:
         other = O.tensor((32, 32), "float16", name="other")
         return O.concat(*((other, c) if second else (c, other)), axis=axis, name="R")
 
-    graph = product(Shape(32, 32, 32), "float16", then)
+    graph = matmul_graph(Shape(32, 32, 32), "float16", then)
     with xtc.compile(graph, target=gpu) as module, counted(gpu) as events:
         module.check()
     assert events["nvgpu.MMA_F16"] > 0
@@ -222,14 +221,16 @@ def test_a_contraction_is_part_of_a_concatenation(
         ("bfloat16", Shape(64, 64, 15)),
     ],
 )
-def test_others_take_the_general_path(gpu: NvgpuDevice, dtype: str, shape: Shape) -> None:
-    with xtc.compile(product(shape, dtype), target=gpu) as module, counted(gpu) as events:
+def test_unsupported_contractions_take_the_general_path(
+    gpu: NvgpuDevice, dtype: str, shape: Shape
+) -> None:
+    with xtc.compile(matmul_graph(shape, dtype), target=gpu) as module, counted(gpu) as events:
         module.check()
     assert [events[f"nvgpu.{name}"] for name in EVENTS] == [0, 0, 0]
 
 
-def test_a_schedule_of_the_users_is_followed(gpu: NvgpuDevice) -> None:
-    graph = product(Shape(32, 32, 32), "float16")
+def test_a_users_schedule_is_followed(gpu: NvgpuDevice) -> None:
+    graph = matmul_graph(Shape(32, 32, 32), "float16")
     schedule = xtc.Schedule(graph)
     schedule["C"].parallelize("i")
     with xtc.compile(graph, target=gpu, schedule=schedule) as module, counted(gpu) as events:
@@ -237,11 +238,11 @@ def test_a_schedule_of_the_users_is_followed(gpu: NvgpuDevice) -> None:
     assert events["nvgpu.MMA_F16"] == 0
 
 
-def test_tf32_rounds_factors_to_the_nearest(gpu: NvgpuDevice) -> None:
-    """1 + 2^-11 is halfway from 1 to the next number that TF32 has."""
+def test_tf32_rounds_operands_to_nearest(gpu: NvgpuDevice) -> None:
+    """1 + 2^-11 is halfway between 1 and the next TF32 number."""
     a = np.full((16, 16), 1 + 2**-11 + 2**-20, np.float32)
     largest = np.finfo(np.float32).max
-    with xtc.compile(product(Shape(16, 16, 16), "float32"), target=gpu, tf32=True) as module:
+    with xtc.compile(matmul_graph(Shape(16, 16, 16), "float32"), target=gpu, tf32=True) as module:
         up = module(a, np.eye(16, dtype=np.float32))
         down = module(a - np.float32(2**-19), np.eye(16, dtype=np.float32))
         huge = module(np.diag(np.float32([largest, np.inf, np.nan] + [0] * 13)), a)
@@ -251,8 +252,8 @@ def test_tf32_rounds_factors_to_the_nearest(gpu: NvgpuDevice) -> None:
     assert np.isnan(huge[2]).all()
 
 
-def test_tf32_is_checked_by_what_it_promises(gpu: NvgpuDevice) -> None:
-    graph = product(Shape(32, 32, 256), "float32")
+def test_tf32_is_checked_with_its_own_roundoff(gpu: NvgpuDevice) -> None:
+    graph = matmul_graph(Shape(32, 32, 256), "float32")
     with xtc.compile(graph, target=gpu, tf32=True) as module:
         (rounded,) = module.check()
         rtol = rounded.rtol
@@ -264,10 +265,10 @@ def test_tf32_is_checked_by_what_it_promises(gpu: NvgpuDevice) -> None:
 
 
 def test_sums_are_in_float32(gpu: NvgpuDevice) -> None:
-    """2048 ones after 2048: float16 has no 2049, and its largest number is below 2048 * 64."""
+    """2048 ones after 2048: float16 lacks 2049, and its largest number is below 2048 * 64."""
     a = np.ones((16, 4096), np.float16)
     a[:, :2048] *= 32
     b = np.ones((4096, 16), np.float16)
     b[:2048] /= 32
-    with xtc.compile(product(Shape(16, 16, 4096), "float16"), target=gpu) as module:
+    with xtc.compile(matmul_graph(Shape(16, 16, 4096), "float16"), target=gpu) as module:
         assert (module(a, b) == 4096).all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products without a schedule: tiles in shared memory on a GPU, for every form and size."""
+"""Matmuls without a schedule: tiles in shared memory on a GPU, for every form and size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def simulator() -> Iterator[NvgpuDevice]:
         yield device
 
 
-def product(
+def matmul_graph(
     a: tuple[int, ...], b: tuple[int, ...], dtype: str = "float32", **how: Any
 ) -> xtc.Graph:
     left, right = O.tensor(a, dtype, name="A"), O.tensor(b, dtype, name="B")
@@ -38,7 +38,7 @@ def product(
 
 
 def counted(device: NvgpuDevice, graph: xtc.Graph) -> dict[str, int]:
-    """What the GPU counts while it runs a graph, which computes what it shall."""
+    """The counters while the GPU runs a graph, whose result is checked."""
     with xtc.compile(graph, target=device) as module:
         before = device.counters()
         module.check()
@@ -62,13 +62,13 @@ def counted(device: NvgpuDevice, graph: xtc.Graph) -> dict[str, int]:
 def test_every_form_is_tiled(
     simulator: NvgpuDevice, a: tuple[int, ...], b: tuple[int, ...], how: Any
 ) -> None:
-    assert counted(simulator, product(a, b, **how))["SHARED_READS"] > 0
+    assert counted(simulator, matmul_graph(a, b, **how))["SHARED_READS"] > 0
     assert simulator.memory_info()[0] == 0
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int8", "int16", "int32", "int64"])
 def test_every_type_is_tiled(simulator: NvgpuDevice, dtype: str) -> None:
-    assert counted(simulator, product((70, 33), (33, 50), dtype))["SHARED_READS"] > 0
+    assert counted(simulator, matmul_graph((70, 33), (33, 50), dtype))["SHARED_READS"] > 0
 
 
 @settings(
@@ -90,31 +90,31 @@ def test_any_size_agrees_with_numpy(
     m, n, k = sizes
     a = (batch, k, m) if transpose_a else (batch, m, k)
     b = (batch, n, k) if transpose_b else (batch, k, n)
-    counted(simulator, product(a, b, transpose_a=transpose_a, transpose_b=transpose_b))
+    counted(simulator, matmul_graph(a, b, transpose_a=transpose_a, transpose_b=transpose_b))
 
 
 def test_shared_memory_saves_global_reads(simulator: NvgpuDevice) -> None:
     size = 256
     words = size**3
-    events = counted(simulator, product((size, size), (size, size)))
-    # Without tiles, each term of each sum takes two reads.
+    events = counted(simulator, matmul_graph((size, size), (size, size)))
+    # Without tiles, each multiply-add takes two reads.
     assert events["GLOBAL_READ_BYTES"] < 4 * 2 * words // 25
     assert events["GLOBAL_READS"] == events["GLOBAL_READ_BYTES"] // 16
     assert events["SHARED_READ_BYTES"] < 4 * 2 * words
 
 
-def test_the_schedule_that_was_chosen_shows(simulator: NvgpuDevice) -> None:
-    with xtc.compile(product((256, 256), (256, 256)), target=simulator) as module:
+def test_the_default_schedule_is_printed(simulator: NvgpuDevice) -> None:
+    with xtc.compile(matmul_graph((256, 256), (256, 256)), target=simulator) as module:
         shown = str(module.schedule)
     assert "for k in 0..256 step 16  // pack 0, pack 1" in shown
     assert "for j#4 in 0..4  // vectorize" in shown
-    with xtc.compile(product((100, 90), (90, 100)), target=simulator) as module:
+    with xtc.compile(matmul_graph((100, 90), (90, 100)), target=simulator) as module:
         assert str(module.schedule) == ""
 
 
-def test_few_terms_or_results_stay_simple(simulator: NvgpuDevice) -> None:
+def test_small_matmuls_are_not_tiled(simulator: NvgpuDevice) -> None:
     for a, b in [((8, 8), (8, 8)), ((64, 1), (1, 64)), ((20, 20), (20, 1))]:
-        assert counted(simulator, product(a, b))["BARRIERS"] == 0
+        assert counted(simulator, matmul_graph(a, b))["BARRIERS"] == 0
 
 
 @needs_ptxas
@@ -123,7 +123,7 @@ def test_few_terms_or_results_stay_simple(simulator: NvgpuDevice) -> None:
     ("size", "dtype"), [(2048, "float32"), (512, "float32"), (1000, "float32"), (1024, "float64")]
 )
 def test_nothing_spills(arch: str, size: int, dtype: str, tmp_path: Path) -> None:
-    ptx = ptx_of(product((size, size), (size, size), dtype), gpu(arch))
+    ptx = ptx_of(matmul_graph((size, size), (size, size), dtype), gpu(arch))
     for word in ("ld.shared.v", "ld.global.nc.v", "st.shared.v", "st.global.v", "bar.sync"):
         assert word in ptx
     told = machine_code(ptx, arch, tmp_path).said
@@ -131,7 +131,7 @@ def test_nothing_spills(arch: str, size: int, dtype: str, tmp_path: Path) -> Non
 
 
 @needs_ptxas
-def test_a_buffer_of_a_thread_is_registers(tmp_path: Path) -> None:
+def test_a_small_buffer_of_a_thread_is_in_registers(tmp_path: Path) -> None:
     nest = {
         "i": "parallelize",
         "j": "parallelize",
@@ -141,7 +141,7 @@ def test_a_buffer_of_a_thread_is_registers(tmp_path: Path) -> None:
         "i#8": "unroll",
         "j#4": "vectorize",
     }
-    graph = product((256, 256), (256, 256))
+    graph = matmul_graph((256, 256), (256, 256))
     ptx = ptx_of(graph, gpu("sm_90a"), xtc.Schedule.of(graph, {"C": nest}, "nvgpu"))
     assert ".local" not in ptx
     assert set(machine_code(ptx, "sm_90a", tmp_path).spilled_bytes.values()) == {0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles of contractions on tensor cores: how they are chosen, and which banks they access."""
+"""Tiles of contractions on tensor cores: selection, and bank accesses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TILES += [Tiling(128, 64, 128, 3), Tiling(32, 32, 128, 3)]
         (A100, 17, 8000, 1, (32, 32)),
     ],
 )
-def test_tiles_are_chosen_by_what_the_busiest_sm_does(
+def test_tiles_minimize_the_work_of_the_busiest_sm(
     machine: GpuDescription, m: int, n: int, batch: int, tile: tuple[int, int]
 ) -> None:
     chosen = choose_tiling(m, n, batch, machine.sms, machine.shared_bytes_sm)
@@ -42,7 +42,7 @@ def test_tiles_are_chosen_by_what_the_busiest_sm_does(
 
 
 def tile(tiling: Tiling, nbytes: int, along_k: bool) -> SharedView:
-    """A's part of a tile in shared memory, whose address does not matter here."""
+    """A's part of a tile in shared memory, whose address is irrelevant here."""
     k = tiling.k_bytes // nbytes
     shape = (tiling.m, k) if along_k else (k, tiling.m)
     chunk = CHUNK if by_matrices(nbytes, along_k) else PAIR_OF_CHUNKS
@@ -58,7 +58,7 @@ def by_matrices(nbytes: int, along_k: bool) -> bool:
 
 
 def offsets(view: SharedView, rows: range, chunks: range) -> list[int]:
-    """Where chunks of a tile are; numbers that are known need no code, so no context."""
+    """The offsets of chunks of a tile; known numbers generate no code, so no context is needed."""
     found = [view.swizzled(row * view.row_bytes + c * CHUNK) for row, c in product(rows, chunks)]
     assert all(isinstance(offset, int) for offset in found)
     return [offset for offset in found if isinstance(offset, int)]
@@ -77,10 +77,10 @@ def test_chunks_do_not_overlap(tiling: Tiling, along_k: bool, nbytes: int) -> No
 @pytest.mark.parametrize("nbytes", [2, 4])
 @pytest.mark.parametrize("along_k", [True, False])
 @pytest.mark.parametrize("tiling", TILES)
-def test_what_is_accessed_together_meets_each_bank_once(
+def test_concurrent_accesses_are_free_of_bank_conflicts(
     tiling: Tiling, along_k: bool, nbytes: int
 ) -> None:
-    """A matrix of ldmatrix is 8 rows of a chunk; where there is none, 4 rows of 2 chunks are read.
+    """A matrix of ldmatrix is 8 rows of a chunk; without ldmatrix, 4 rows of 2 chunks are read.
 
     8 lanes of cp.async write 8 chunks of a row, or of two.
     """
@@ -98,7 +98,7 @@ def test_what_is_accessed_together_meets_each_bank_once(
 
 
 @pytest.mark.parametrize("row_bytes", [32, 64, 128])
-def test_matrices_that_are_stored_meet_each_bank_once(row_bytes: int) -> None:
+def test_stored_matrices_are_free_of_bank_conflicts(row_bytes: int) -> None:
     """stmatrix writes 8 rows of 16 bytes at a time, of results in rows or panels of them."""
     element: Any = SimpleNamespace(width=16)
     base: Any = None

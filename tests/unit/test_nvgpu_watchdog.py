@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel that does not end is waited for no longer than it may take; nothing waits after that.
-
-The driver is a stand-in.
-"""
+"""A kernel that exceeds its time limit ends the wait, and later calls do not wait. The driver is a
+stand-in."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def run_into_the_limit(device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch) -> 
     assert str(error.value) == (f"{SAID}\n  note: the GPU runs it until it or this process ends")
 
 
-def test_a_kernel_that_does_not_end_is_a_lost_device(
+def test_an_endless_kernel_raises_device_lost(
     device: NvgpuDevice, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_into_the_limit(device, monkeypatch)
@@ -62,7 +60,7 @@ def test_a_kernel_that_does_not_end_is_a_lost_device(
     device.init_device()
 
 
-def test_a_kernel_that_ends_late_leaves_nothing(
+def test_a_late_kernel_leaks_nothing(
     device: NvgpuDevice, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_into_the_limit(device, monkeypatch)
@@ -72,7 +70,7 @@ def test_a_kernel_that_ends_late_leaves_nothing(
     assert device.zeros(2, "int32").numpy().tolist() == [0, 0]
 
 
-def test_a_device_that_was_left_is_cleared_away_by_the_next_one(
+def test_an_abandoned_device_is_released_by_the_next_one(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = NvgpuOptions("hw", driver_library=library, timeout_s=0.05)
@@ -92,7 +90,7 @@ def test_a_device_that_was_left_is_cleared_away_by_the_next_one(
         assert device.zeros(2, "int32").numpy().tolist() == [0, 0]
 
 
-def test_the_limit_is_for_each_kernel(device: NvgpuDevice) -> None:
+def test_the_time_limit_applies_to_each_kernel(device: NvgpuDevice) -> None:
     values, scale = device.zeros(4, "int32"), Kernels(device, kernel_code()).scale
     for _ in range(200):
         device.launch(scale, [values, 4, 2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of a launch run on several cores: the same bytes, counts and faults; nothing is left."""
+"""Blocks of a launch run on several cores: equal bytes, counts and faults; no leaks."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Launches take all cores from their beginning."""
+    """Launches use all cores from the start."""
     monkeypatch.setattr(simulator, "ALONE_NS", 0)
 
 
 def simulator_process() -> int:
-    """The simulator that runs: the only child of this process of that name."""
+    """The running simulator: the only child of this process with that name."""
     (found,) = [process for process in children(os.getpid()) if "nvgpu_sim" in comm(process)]
     return found
 
@@ -51,7 +51,7 @@ def comm(process: int) -> str:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process is there and does something: a zombie waits for who asks for its end."""
+    """Whether a process runs; a zombie does not."""
     try:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -59,14 +59,14 @@ def is_running(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_two_blocks_run_at_the_same_time_in_processes_of_their_own() -> None:
+def test_two_blocks_run_concurrently_in_separate_processes() -> None:
     with independent(2) as (found, memory):
         found.device.launch(found.meet, [memory])
         first, second = memory.numpy()[:2].tolist()
         assert len({first, second, simulator_process()}) == 3
 
 
-def test_on_one_core_a_block_that_waits_for_another_waits_for_ever() -> None:
+def test_a_block_that_waits_for_another_deadlocks_on_one_core() -> None:
     where = r"kernel 'meet' in block \(0, 0, 0\), thread \(0, 0, 0\): "
     with (
         independent(1, timeout_s=0.2) as (found, memory),
@@ -75,7 +75,7 @@ def test_on_one_core_a_block_that_waits_for_another_waits_for_ever() -> None:
         found.device.launch(found.meet, [memory])
 
 
-def test_a_short_launch_runs_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_launch_runs_in_the_simulator_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "ALONE_NS", 10**18)
     with independent(2) as (found, memory):
         found.device.launch(found.processes, [memory], [64])
@@ -99,8 +99,8 @@ def test_more_cores_than_blocks_and_fewer(blocks: int) -> None:
         assert len(set(processes[:blocks])) <= min(3, blocks)
 
 
-def test_a_block_goes_on_where_it_was_when_others_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the time that a launch is divided, threads are in the midst of the first block."""
+def test_a_running_block_continues_when_others_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a launch is divided, threads are in the middle of the first block."""
     results, counts = [], []
     values = np.arange(640, dtype=np.float32)
     for cores, alone in ((1, 0), (2, 0), (2, 30_000), (3, 100_000)):
@@ -118,21 +118,21 @@ def test_a_block_goes_on_where_it_was_when_others_join(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
-def test_of_two_faults_that_of_the_first_block_is_told(cores: int) -> None:
+def test_the_fault_of_the_first_block_is_reported(cores: int) -> None:
     with independent(cores) as (found, memory):
         with pytest.raises(
             DeviceFault,
             match=r"^nvgpu\d+: kernel 'two_faults' in block \(1, 0, 0\), thread \(1, 0, 0\): read "
             rf"of 4 bytes outside an allocation in global memory at {memory.address + 260:#x}$",
         ):
-            # Where block 3 cannot run beside block 1, that one does not wait for it.
+            # If block 3 cannot run beside block 1, block 1 does not wait for it.
             found.device.launch(found.two_faults, [memory, int(cores > 1)])
         with pytest.raises(DeviceLost, match="the device has stopped: kernel 'two_faults' in"):
             found.device.memory_allocate(1)
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_of_two_deadlocks_one_report_is_left(
+def test_two_deadlocks_leave_one_report(
     cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -162,7 +162,7 @@ def test_a_process_that_is_killed_loses_the_device() -> None:
         (CLUSTER, "barrier.cluster in a launch whose blocks are independent"),
     ],
 )
-def test_what_independent_blocks_must_not_do(cores: int, what: int, text: str) -> None:
+def test_interactions_of_independent_blocks_are_faults(cores: int, what: int, text: str) -> None:
     with independent(cores) as (found, memory):
         where = r"kernel 'breaks' in block \(2, 0, 0\), thread \(0, 0, 0\): "
         with pytest.raises(DeviceFault, match=where + re.escape(text)):
@@ -170,7 +170,7 @@ def test_what_independent_blocks_must_not_do(cores: int, what: int, text: str) -
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_the_time_limit_tells_the_block(cores: int) -> None:
+def test_the_time_limit_names_the_block(cores: int) -> None:
     with independent(cores, timeout_s=0.2) as (found, memory):
         where = (
             r"kernel 'breaks' in block \(2, 0, 0\), thread \(0, 0, 0\): it ran for more than 0.2 s"
@@ -179,7 +179,7 @@ def test_the_time_limit_tells_the_block(cores: int) -> None:
             found.device.launch(found.breaks, [memory, HANGS])
 
 
-def test_the_time_limit_ends_what_does_not_listen() -> None:
+def test_the_time_limit_ends_unresponsive_processes() -> None:
     with (
         independent(2, timeout_s=0.2) as (found, memory),
         pytest.raises(DeviceTimeout, match=r"kernel 'breaks': it ran for more than 0.2 s"),
@@ -196,7 +196,7 @@ def wait_until_gone(process: int) -> None:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_processes_end_with_the_device(closed: bool) -> None:
-    """One that is closed ends them; of one that is killed the system ends them."""
+    """A closed device ends them; if it is killed, the system ends them."""
     with independent(2) as (found, memory):
         queue = found.device.queue()
         queue.launch(found.breaks, [memory, HANGS])
@@ -215,7 +215,7 @@ def test_processes_end_with_the_device(closed: bool) -> None:
 
 
 @pytest.mark.parametrize("started", [0, 1, 2])
-def test_where_processes_cannot_be_started_others_run_all_blocks(
+def test_remaining_processes_run_all_blocks_if_none_can_be_started(
     started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Path(__file__).with_name("no_fork.c")
@@ -253,7 +253,7 @@ def test_many_launches_leave_no_process_descriptor_or_memory() -> None:
 
 
 def graph_results(device: NvgpuDevice) -> list[bytes]:
-    """What kernels of graphs compute: a matmul, a row reduction, an elementwise operator."""
+    """The results of kernels of graphs: a matmul, a row reduction, an elementwise operator."""
     rng = np.random.default_rng(0)
     x, y = rng.random((96, 80), np.float32), rng.random((80, 96), np.float32)
     a = O.tensor(x.shape, "float32", name="A")
@@ -266,7 +266,7 @@ def graph_results(device: NvgpuDevice) -> list[bytes]:
 
 
 def tile_results() -> list[bytes]:
-    """What tile kernels compute, of which the last one has atomic additions."""
+    """The results of tile kernels, the last of which has atomic additions."""
     rng = np.random.default_rng(1)
     a, b = rng.random((96, 48)).astype(np.float16), rng.random((48, 64)).astype(np.float16)
     c = np.zeros((96, 64), np.float32)
@@ -295,7 +295,7 @@ def test_results_and_counts_are_the_same_on_any_number_of_cores() -> None:
     assert found[0][1]["nvgpu.BLOCKS"] > 20
 
 
-def test_how_many_cores_there_may_be() -> None:
+def test_the_number_of_cores_is_checked() -> None:
     for wrong in (0, 65, 1.5, "all"):
         with pytest.raises(UserError, match="sim_cores"):
             NvgpuOptions(sim_cores=wrong)  # type: ignore[arg-type]

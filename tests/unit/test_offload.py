@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a graph on devices computes, and exactly what crosses the border for it."""
+"""Graphs on devices: results, and exact counts of transfers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A_BYTES, B_BYTES, C_BYTES, A, B, counted, product
+from tests.unit.offload_support import A_BYTES, B_BYTES, C_BYTES, A, B, counted, matmul_graph
 from xtc.runtime import DeviceArray
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.null import NullDevice
@@ -26,7 +26,7 @@ def device() -> Iterator[NullDevice]:
 
 class TestSignature:
     @pytest.mark.parametrize("places", range(8))
-    def test_exactly_what_lives_there_is_marked(self, places: int) -> None:
+    def test_exactly_the_device_arguments_are_marked(self, places: int) -> None:
         on_a, on_b, on_c = ("null0" if places & bit else None for bit in (1, 2, 4))
         a, b = O.tensor((4, 16), name="A", device=on_a), O.tensor((16, 8), name="B", device=on_b)
         with O.graph(name="product") as gb:
@@ -48,30 +48,30 @@ class TestSignature:
 
 
 class TestBorder:
-    def test_only_what_lives_elsewhere_is_copied(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+    def test_only_host_arguments_are_copied(self, device: NullDevice) -> None:
+        with xtc.compile(matmul_graph(device), device) as module:
             b = device.array(B)
             with counted(device, launches=1, bytes_to_device=A_BYTES):
                 c = module(A, b)
             np.testing.assert_allclose(c.numpy(), A @ B)
 
-    def test_nothing_is_copied_where_everything_lives_there(self, device: NullDevice) -> None:
-        with xtc.compile(product(device, a_device=device), device) as module:
+    def test_device_arguments_are_not_copied(self, device: NullDevice) -> None:
+        with xtc.compile(matmul_graph(device, a_device=device), device) as module:
             a, b, c = device.array(A), device.array(B), device.empty((4, 8), "float32")
             with counted(device, launches=1):
                 assert module(a, b, out=c) is c
             np.testing.assert_allclose(c.numpy(), A @ B)
 
-    def test_a_graph_that_places_nothing_moves_inputs_in_and_outputs_out(
+    def test_a_graph_without_placements_copies_inputs_in_and_outputs_out(
         self, device: NullDevice
     ) -> None:
-        with xtc.compile(product(None), device) as module:
+        with xtc.compile(matmul_graph(None), device) as module:
             moved = {"null.H2D_BYTES": A_BYTES + B_BYTES, "null.D2H_BYTES": C_BYTES}
             with counted(device, launches=1, **moved):
                 c = module(A, B)
             np.testing.assert_allclose(c, A @ B)
 
-    def test_operators_in_a_row_exchange_nothing_with_the_host(self, device: NullDevice) -> None:
+    def test_consecutive_operators_exchange_nothing_with_the_host(self, device: NullDevice) -> None:
         x = O.tensor((8, 8), name="X")
         with O.graph(name="chain") as gb:
             y = x
@@ -84,7 +84,7 @@ class TestBorder:
                 module(values)
             module.check()
 
-    def test_the_host_between_two_operators_costs_one_copy_each_way(
+    def test_a_host_operator_between_two_others_costs_one_copy_each_way(
         self, device: NullDevice
     ) -> None:
         x = O.tensor((8, 8), name="X", device=device)
@@ -97,9 +97,7 @@ class TestBorder:
                 module(values)
             module.check()
 
-    def test_an_output_that_is_an_input_of_the_next_call_stays_there(
-        self, device: NullDevice
-    ) -> None:
+    def test_an_output_passed_to_the_next_call_is_not_copied(self, device: NullDevice) -> None:
         x = O.tensor((4, 4), name="X", device=device)
         with O.graph(name="step") as gb:
             O.add(x, x, name="Y", device=device)
@@ -110,9 +108,7 @@ class TestBorder:
                     state = module(state)
             np.testing.assert_array_equal(state.numpy(), 32)
 
-    def test_an_argument_that_lives_there_and_is_used_by_the_host_is_copied_back(
-        self, device: NullDevice
-    ) -> None:
+    def test_a_device_argument_that_the_host_reads_is_copied_back(self, device: NullDevice) -> None:
         x = O.tensor((4, 4), name="X", device=device)
         with O.graph(name="home") as gb:
             O.relu(x, name="Y")
@@ -122,7 +118,7 @@ class TestBorder:
                 np.testing.assert_array_equal(module(values), 0)
 
 
-def test_a_kernel_of_many_arguments(device: NullDevice) -> None:
+def test_a_kernel_may_have_many_arguments(device: NullDevice) -> None:
     parts = [O.tensor((1, 2), name=f"X{number}") for number in range(100)]
     with O.graph(name="joined") as gb:
         O.concat(*parts, axis=0, name="Y", device=device)
@@ -131,27 +127,29 @@ def test_a_kernel_of_many_arguments(device: NullDevice) -> None:
 
 
 class TestWeights:
-    def test_they_are_uploaded_by_loading_and_not_by_calls(self, device: NullDevice) -> None:
+    def test_weights_are_uploaded_at_load_time(self, device: NullDevice) -> None:
         with counted(device, bytes_to_device=B_BYTES):
-            module = xtc.compile(product(device, weight=True), device)
+            module = xtc.compile(matmul_graph(device, weight=True), device)
         with module, counted(device, launches=5, bytes_to_device=5 * A_BYTES):
             for _ in range(5):
                 c = module(A)
         np.testing.assert_allclose(c.numpy(), A @ B)
 
-    def test_each_load_has_its_own_and_closing_frees_them(self, device: NullDevice) -> None:
-        graph = product(device, weight=True)
+    def test_each_load_has_separate_weights_which_close_frees(self, device: NullDevice) -> None:
+        graph = matmul_graph(device, weight=True)
         with xtc.compile(graph, device), xtc.compile(graph, device):
             assert device.memory_info()[0] == 2 * B_BYTES
         assert device.memory_info()[0] == 0
 
-    def test_those_of_a_graph_that_places_nothing_too(self, device: NullDevice) -> None:
-        with xtc.compile(product(None, weight=True), device) as module:
+    def test_weights_of_a_graph_without_placements_are_uploaded_at_load_time(
+        self, device: NullDevice
+    ) -> None:
+        with xtc.compile(matmul_graph(None, weight=True), device) as module:
             moved = {"null.H2D_BYTES": A_BYTES, "null.D2H_BYTES": C_BYTES}
             with counted(device, launches=1, **moved):
                 module(A)
 
-    def test_those_without_a_device_too(self, device: NullDevice) -> None:
+    def test_weights_without_a_device_are_uploaded_at_load_time(self, device: NullDevice) -> None:
         a, b = O.tensor((4, 16), name="A"), O.tensor((16, 8), name="B", const=B)
         with O.graph(name="product") as gb:
             O.matmul(a, b, name="C", device=device)
@@ -163,30 +161,30 @@ class TestWeights:
 
 
 class TestResults:
-    def test_one_that_lives_there_is_a_device_array(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+    def test_a_device_result_is_a_device_array(self, device: NullDevice) -> None:
+        with xtc.compile(matmul_graph(device), device) as module:
             c = module(A, device.array(B))
         assert isinstance(c, DeviceArray)
         assert c.device is device
         assert (c.shape, c.dtype) == ((4, 8), np.dtype(np.float32))
 
-    def test_it_outlives_the_module_and_frees_itself(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+    def test_a_device_result_outlives_the_module_and_frees_itself(self, device: NullDevice) -> None:
+        with xtc.compile(matmul_graph(device), device) as module:
             c = module(A, device.array(B))
         np.testing.assert_allclose(c.numpy(), A @ B)
         del c
         assert device.memory_info()[0] == 0
 
-    def test_check_and_measure_take_arrays_of_both_kinds(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+    def test_check_and_measure_accept_host_and_device_arrays(self, device: NullDevice) -> None:
+        with xtc.compile(matmul_graph(device), device) as module:
             module.check(device.array(A), device.array(B))
             module.check(A, B)
             module.check()
             assert module.measure(A, device.array(B), repeat=2, number=1).timing.number == 1
         assert device.memory_info()[0] == 0
 
-    def test_a_measured_call_copies_only_what_a_call_copies(self, device: NullDevice) -> None:
-        with xtc.compile(product(device), device) as module:
+    def test_a_measured_call_copies_the_bytes_of_a_call(self, device: NullDevice) -> None:
+        with xtc.compile(matmul_graph(device), device) as module:
             lent = {"null.H2D_BYTES": B_BYTES, "null.D2H_BYTES": C_BYTES}
             before = device.counters()["null.LAUNCHES"]
             with counted(device, launches=4, **{**lent, "null.H2D_BYTES": B_BYTES + 4 * A_BYTES}):
@@ -194,8 +192,8 @@ class TestResults:
             assert device.counters()["null.LAUNCHES"] - before == 4
 
 
-def test_the_simulated_mppa_moves_the_same_bytes() -> None:
-    with MppaDevice() as mppa, xtc.compile(product(mppa), mppa) as module:
+def test_the_simulated_mppa_copies_the_same_bytes() -> None:
+    with MppaDevice() as mppa, xtc.compile(matmul_graph(mppa), mppa) as module:
         b = mppa.array(B)
         before = mppa.counters()
         c = module(A, b)

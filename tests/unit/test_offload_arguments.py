@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that live on a device: what fits, and what is said of what does not."""
+"""Arguments that live on a device: accepted arrays, and messages for others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A, B, product
+from tests.unit.offload_support import A, B, matmul_graph
 from xtc.core.errors import UserError
 from xtc.core.types import element_type
 from xtc_targets.mppa import MppaDevice
@@ -28,26 +28,26 @@ def device() -> Iterator[NullDevice]:
 
 @pytest.fixture
 def module(device: NullDevice) -> Iterator[xtc.Module]:
-    with xtc.compile(product(device), device) as compiled:
+    with xtc.compile(matmul_graph(device), device) as compiled:
         yield compiled
 
 
 def message(call: Callable[[], Any]) -> str:
-    """What is said of the user's mistake."""
+    """The message of the user's error."""
     with pytest.raises(UserError) as failure:
         call()
     return str(failure.value)
 
 
 class TestInputs:
-    def test_a_host_array_is_refused_with_what_to_write(self, module: xtc.Module) -> None:
+    def test_a_host_array_is_refused_with_a_hint(self, module: xtc.Module) -> None:
         assert message(lambda: module(A, B)) == (
             "'B' lives on null0, and ndarray does not\n"
             "  note: the compiled code neither allocates nor copies it\n"
             "  hint: move it there once, before the call: null0.array(...)"
         )
 
-    def test_so_is_anything_else(self, module: xtc.Module) -> None:
+    def test_other_objects_are_refused(self, module: xtc.Module) -> None:
         assert message(lambda: module(A, B.tolist())).startswith(
             "'B' lives on null0, and list does not\n"
         )
@@ -55,38 +55,38 @@ class TestInputs:
             "'B' lives on null0, and NoneType does not\n"
         )
 
-    def test_an_array_of_another_device(self, module: xtc.Module) -> None:
+    def test_an_array_of_another_device_is_refused(self, module: xtc.Module) -> None:
         with NullDevice() as other:
             assert message(lambda: module(A, other.array(B))) == (
                 "'B' lives on null0, and <device array 16x8xfloat32 on null1> elsewhere\n"
                 "  hint: move it there: null0.array(that.numpy())"
             )
 
-    def test_an_array_of_a_device_of_another_target(self, module: xtc.Module) -> None:
+    def test_an_array_of_another_target_is_refused(self, module: xtc.Module) -> None:
         with MppaDevice() as other:
             assert "<device array 16x8xfloat32 on mppa0> elsewhere" in message(
                 lambda: module(A, other.array(B))
             )
 
-    def test_one_that_was_freed(self, module: xtc.Module, device: NullDevice) -> None:
+    def test_a_freed_array_is_refused(self, module: xtc.Module, device: NullDevice) -> None:
         b = device.array(B)
         b.free()
         assert message(lambda: module(A, b)) == "<device array 16x8xfloat32 on null0> was freed"
 
-    def test_another_element_type(self, module: xtc.Module, device: NullDevice) -> None:
+    def test_another_element_type_is_refused(self, module: xtc.Module, device: NullDevice) -> None:
         assert message(lambda: module(A, device.array(B.astype(np.float64)))) == (
             "'B' is float32, not float64\n  hint: convert it: array.numpy().astype('float32')"
         )
 
-    def test_another_shape(self, module: xtc.Module, device: NullDevice) -> None:
+    def test_another_shape_is_refused(self, module: xtc.Module, device: NullDevice) -> None:
         assert message(lambda: module(A, device.array(B.T))) == (
             "'B' has shape (16, 8), not (8, 16)\n  note: nothing is broadcast or reshaped at a call"
         )
 
-    def test_too_few(self, module: xtc.Module) -> None:
+    def test_missing_arguments_are_refused(self, module: xtc.Module) -> None:
         assert "'product'" in message(lambda: module(A))
 
-    def test_nothing_is_copied_or_kept_for_a_call_that_is_refused(
+    def test_a_refused_call_copies_and_leaks_nothing(
         self, module: xtc.Module, device: NullDevice
     ) -> None:
         for _ in range(3):
@@ -94,7 +94,7 @@ class TestInputs:
         assert device.memory_info()[0] == 0
         assert set(device.counters().values()) == {0.0}
 
-    def test_by_name(self, module: xtc.Module, device: NullDevice) -> None:
+    def test_arguments_are_given_by_name(self, module: xtc.Module, device: NullDevice) -> None:
         np.testing.assert_allclose(module(B=device.array(B), A=A).numpy(), A @ B)
 
     def test_a_device_array_for_a_host_argument_is_refused(
@@ -119,11 +119,11 @@ class TestOut:
         assert not out.any()
 
     def test_a_device_array_for_an_output_on_the_host_is_refused(self, device: NullDevice) -> None:
-        with xtc.compile(product(None), device) as module:
+        with xtc.compile(matmul_graph(None), device) as module:
             said = message(lambda: module(A, B, out=device.empty((4, 8), "float32")))
         assert said == "out= for 'C' is DeviceArray, not a NumPy array"
 
-    def test_wrong_type_and_shape(self, module: xtc.Module, device: NullDevice) -> None:
+    def test_wrong_type_and_shape_are_refused(self, module: xtc.Module, device: NullDevice) -> None:
         b = device.array(B)
         doubles, transposed = device.empty((4, 8), "float64"), device.empty((8, 4), "float32")
         assert message(lambda: module(A, b, out=doubles)).startswith("'C' is float32, not float64")
@@ -131,7 +131,7 @@ class TestOut:
             "'C' has shape (4, 8), not (8, 4)"
         )
 
-    def test_it_cannot_be_an_input_as_well(self, device: NullDevice) -> None:
+    def test_an_output_cannot_be_an_input(self, device: NullDevice) -> None:
         x = O.tensor((4, 4), name="X", device=device)
         with O.graph(name="square") as gb:
             O.matmul(x, x, name="Y", device=device)
@@ -141,7 +141,7 @@ class TestOut:
                 "out= for 'Y' overlaps another argument"
             )
 
-    def test_nor_two_outputs(self, device: NullDevice) -> None:
+    def test_two_outputs_cannot_be_one_array(self, device: NullDevice) -> None:
         x = O.tensor((4, 4), name="X", device=device)
         with O.graph(name="two") as gb:
             O.outputs(O.exp(x, name="Y", device=device), O.relu(x, name="Z", device=device))
@@ -155,7 +155,7 @@ class TestOut:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int8", "int32", "int64"])
-def test_every_element_type_lives_there(device: NullDevice, dtype: str) -> None:
+def test_every_element_type_is_supported(device: NullDevice, dtype: str) -> None:
     x = O.tensor((3, 5), dtype, name="X", device=device)
     with O.graph(name="twice") as gb:
         O.add(x, x, name="Y", device=device)
@@ -167,7 +167,7 @@ def test_every_element_type_lives_there(device: NullDevice, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 3, 1)])
-def test_every_shape_lives_there(device: NullDevice, shape: tuple[int, ...]) -> None:
+def test_every_shape_is_supported(device: NullDevice, shape: tuple[int, ...]) -> None:
     x = O.tensor(shape, name="X", device=device)
     with O.graph(name="twice") as gb:
         O.add(x, x, name="Y", device=device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants are resident wherever they are read, and views of a tensor are sent as one."""
+"""Constants stay on every device that reads them, and views of a tensor are sent once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X_BYTES = Y_BYTES = A.nbytes
 
 
 def _weighted(home: object, *readers: object) -> Graph:
-    """Products of X and one weight, one on each of `readers`; None is the host."""
+    """Matmuls of X and one weight, one on each of `readers`; None is the host."""
     x = O.tensor(A.shape, name="X")
     w = O.tensor(W.shape, name="W", const=W, device=home)
     with O.graph(name="weighted") as gb:
@@ -31,7 +31,7 @@ def _weighted(home: object, *readers: object) -> Graph:
 
 
 def _check(graph: Graph, *devices: NullDevice) -> None:
-    """A call sends the input to each device, and nothing else; the results come back."""
+    """Check that a call sends only the input to each device, and copies back only the results."""
     with xtc.compile(graph) as module:
         for _ in range(2):
             before = [device.counters() for device in devices]
@@ -46,24 +46,24 @@ def _check(graph: Graph, *devices: NullDevice) -> None:
         module.check()
 
 
-def test_a_weight_without_a_device_stays_where_it_is_read() -> None:
+def test_a_weight_without_a_device_is_resident_on_its_reader() -> None:
     with NullDevice() as device:
         _check(_weighted(None, device), device)
 
 
-def test_a_weight_stays_on_each_device_that_reads_it() -> None:
+def test_a_weight_is_resident_on_each_device_that_reads_it() -> None:
     with NullDevice() as first, NullDevice() as second:
         for home in (None, first, second):
             _check(_weighted(home, first, second), first, second)
 
 
-def test_a_weight_of_a_device_is_on_the_host_too_where_the_host_reads_it() -> None:
+def test_a_device_weight_that_the_host_reads_is_on_both() -> None:
     with NullDevice() as device:
         for home in (None, device):
             _check(_weighted(home, None, device), device)
 
 
-def test_a_reshaped_weight_stays_as_well() -> None:
+def test_a_reshaped_weight_is_resident() -> None:
     with NullDevice() as device:
         w = O.tensor((256,), name="W", const=W.ravel())
         with O.graph(name="reshaped") as gb:
@@ -93,7 +93,7 @@ def test_views_of_a_tensor_are_sent_once() -> None:
             module.check()
 
 
-def test_a_weight_that_the_host_packs_is_on_a_device_too() -> None:
+def test_a_weight_packed_for_the_host_is_also_on_the_device() -> None:
     x = O.tensor((8, 300), name="X")
     w = O.tensor((1100, 300), name="W", const=np.ones((1100, 300), np.float32))
     with NullDevice() as device:
@@ -104,7 +104,7 @@ def test_a_weight_that_the_host_packs_is_on_a_device_too() -> None:
 
 
 def _sliced(device: NullDevice, part: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> None:
-    """A call sends what is added to a part of a constant, and not the part."""
+    """Check that a call sends only the operand that is added to a slice of a constant."""
     x = O.tensor(shape, name="X")
     with O.graph(name="sliced") as gb:
         w = O.tensor(W.shape, name="W", const=W)
@@ -119,7 +119,7 @@ def _sliced(device: NullDevice, part: Callable[[Tensor], Tensor], shape: tuple[i
         module.check()
 
 
-def test_parts_of_a_weight_stay_where_they_are_read() -> None:
+def test_slices_of_a_weight_are_resident_on_their_readers() -> None:
     with NullDevice() as device:
         _sliced(device, lambda w: O.slice(w, (0, 0), (4, 16)), (4, 16))
         _sliced(device, lambda w: O.slice(w, (4, 2), (16, 10), (2, 1)), (6, 8))
@@ -127,7 +127,7 @@ def test_parts_of_a_weight_stay_where_they_are_read() -> None:
         _sliced(device, lambda w: O.reshape(O.slice(w, (8, 0), (16, 16)), (4, 32)), (4, 32))
 
 
-def test_a_weight_and_its_parts_stay_on_each_of_two_devices() -> None:
+def test_a_weight_and_its_slices_are_resident_on_two_devices() -> None:
     with NullDevice() as first, NullDevice() as second:
         x = O.tensor((4, 16), name="X")
         w = O.tensor(W.shape, name="W", const=W)
@@ -147,7 +147,7 @@ def test_a_weight_and_its_parts_stay_on_each_of_two_devices() -> None:
             module.check()
 
 
-def test_a_shape_alone_fetches_and_sends_nothing() -> None:
+def test_a_reshape_placed_on_a_device_transfers_nothing() -> None:
     with NullDevice() as device, NullDevice() as other:
         x = O.tensor((16, 4), name="X", device=device)
         with O.graph(name="shapes") as gb:
@@ -160,7 +160,7 @@ def test_a_shape_alone_fetches_and_sends_nothing() -> None:
             module.check()
 
 
-def test_a_device_that_has_nothing_to_do_takes_no_command_of_another() -> None:
+def test_an_idle_device_gets_no_command() -> None:
     with NullDevice() as first, NullDevice() as second:
         x = O.tensor((16,), name="X", device=second)
         with O.graph(name="idle") as gb:
@@ -180,7 +180,7 @@ def test_a_device_that_has_nothing_to_do_takes_no_command_of_another() -> None:
         lambda w, at: O.transpose(O.tensor((), const=np.float32(3), device=at), device=at),
     ],
 )
-def test_a_constant_that_is_a_result_on_a_device_is_copied_there(
+def test_a_constant_result_on_a_device_is_copied_within_it(
     given: Callable[[Tensor, NullDevice], Tensor],
 ) -> None:
     with NullDevice() as device:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on devices through their lives: saved, cached, called by threads, failing, closed."""
+"""Lifetimes of programs on devices: saved, cached, called from threads, failing, closed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.offload_support import A_BYTES, B_BYTES, A, B, counted, product
+from tests.unit.offload_support import A_BYTES, B_BYTES, A, B, counted, matmul_graph
 from xtc.core.errors import ArtifactError, DeviceLost, DeviceMemoryError, UserError
 from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
-TEMPORARY = 4096  # bytes of what `hungry` allocates in the middle of a call
+TEMPORARY = 4096  # bytes that `hungry` allocates in the middle of a call
 
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def hungry(device: object) -> Graph:
 
 
 class TestSaved:
-    def test_what_is_saved_computes_on_the_device_given(
+    def test_a_saved_module_runs_on_the_given_device(
         self, device: NullDevice, tmp_path: Path
     ) -> None:
-        with xtc.compile(product(device, weight=True), device) as module:
+        with xtc.compile(matmul_graph(device, weight=True), device) as module:
             module.save(tmp_path / "saved")
         with NullDevice() as other, xtc.load(tmp_path / "saved", other) as loaded:
             assert loaded.devices == {"null0": other}
@@ -55,18 +55,16 @@ class TestSaved:
             loaded.close()
             assert other.memory_info()[0] == 0
 
-    def test_without_a_device_one_is_opened_and_closed(self, tmp_path: Path) -> None:
-        with xtc.compile(product("null0", weight=True)) as module:
+    def test_a_missing_device_is_opened_and_closed(self, tmp_path: Path) -> None:
+        with xtc.compile(matmul_graph("null0", weight=True)) as module:
             module.save(tmp_path / "saved")
         with xtc.load(tmp_path / "saved") as loaded:
             (opened,) = loaded.devices.values()
             assert loaded(A).numpy()[3, 7] == (A @ B)[3, 7]
         assert repr(opened) == "<null0, closed>"
 
-    def test_devices_that_it_does_not_use_are_refused(
-        self, device: NullDevice, tmp_path: Path
-    ) -> None:
-        with xtc.compile(product(device), device) as module:
+    def test_unused_devices_are_refused(self, device: NullDevice, tmp_path: Path) -> None:
+        with xtc.compile(matmul_graph(device), device) as module:
             module.save(tmp_path / "saved")
         with (
             NullDevice() as other,
@@ -77,8 +75,8 @@ class TestSaved:
             xtc.load(tmp_path / "saved", mppa)
 
     @pytest.mark.parametrize("name", ["null0.so", "residents.bin"])
-    def test_files_that_changed_are_refused(self, tmp_path: Path, name: str) -> None:
-        with xtc.compile(product("null0", weight=True)) as module:
+    def test_changed_files_are_refused(self, tmp_path: Path, name: str) -> None:
+        with xtc.compile(matmul_graph("null0", weight=True)) as module:
             module.save(tmp_path / "saved")
         file = tmp_path / "saved" / name
         file.write_bytes(file.read_bytes()[:-1] + b"\xff")
@@ -88,28 +86,28 @@ class TestSaved:
 
 @pytest.mark.usefixtures("artifact_cache")
 class TestCached:
-    def test_the_same_graph_on_another_device_of_that_name_is_found(self) -> None:
+    def test_the_same_graph_on_another_device_of_that_name_is_a_hit(self) -> None:
         for hit in (False, True):
-            with NullDevice() as device, xtc.compile(product(device, weight=True)) as module:
+            with NullDevice() as device, xtc.compile(matmul_graph(device, weight=True)) as module:
                 assert module.cached is hit
                 np.testing.assert_allclose(module(A).numpy(), A @ B)
 
-    def test_other_placements_machines_options_and_weights_are_not(self) -> None:
-        graphs = [product(None), product("null0"), product("null0", weight=True)]
-        graphs += [product("mppa0"), product("null0", a_device="null0")]
+    def test_other_placements_machines_options_and_weights_are_misses(self) -> None:
+        graphs = [matmul_graph(None), matmul_graph("null0"), matmul_graph("null0", weight=True)]
+        graphs += [matmul_graph("mppa0"), matmul_graph("null0", a_device="null0")]
         for graph in graphs:
             with xtc.compile(graph) as module:
                 assert not module.cached
         for options in ({"clusters": 2}, {"clusters": 2, "pes": 4}, {"double_buffer": False}):
-            with xtc.compile(product("mppa0"), "mppa", **options) as module:
+            with xtc.compile(matmul_graph("mppa0"), "mppa", **options) as module:
                 assert not module.cached
                 module.check()
-        with MppaDevice(MppaOptions(clusters=3)) as mppa, xtc.compile(product(mppa)) as module:
+        with MppaDevice(MppaOptions(clusters=3)) as mppa, xtc.compile(matmul_graph(mppa)) as module:
             assert not module.cached
 
 
 class TestFailing:
-    def test_out_of_memory_in_the_middle_of_a_call(self) -> None:
+    def test_running_out_of_memory_during_a_call_is_reported(self) -> None:
         with (
             NullDevice(memory_bytes=5 * TEMPORARY) as device,
             xtc.compile(hungry(device)) as module,
@@ -126,7 +124,7 @@ class TestFailing:
             hoard.free()
             np.testing.assert_allclose(module(x).numpy(), 1 + np.e, rtol=1e-6)
 
-    def test_it_leaks_nothing_however_often(self, is_long: bool) -> None:
+    def test_repeated_failures_leak_nothing(self, is_long: bool) -> None:
         with (
             NullDevice(memory_bytes=5 * TEMPORARY) as device,
             xtc.compile(hungry(device)) as module,
@@ -142,14 +140,14 @@ class TestFailing:
             hoard.free()
             np.testing.assert_allclose(module(x).numpy(), 1 + np.e, rtol=1e-6)
 
-    def test_a_weight_that_does_not_fit_is_told_by_loading(self) -> None:
+    def test_loading_reports_a_weight_that_does_not_fit(self) -> None:
         with NullDevice(memory_bytes=500) as device:
             with pytest.raises(DeviceMemoryError, match="cannot allocate 512 bytes"):
-                xtc.compile(product(device, weight=True), device)
+                xtc.compile(matmul_graph(device, weight=True), device)
             assert device.memory_info()[0] == 0
 
-    def test_an_output_that_does_not_fit(self) -> None:
-        with NullDevice(memory_bytes=600) as device, xtc.compile(product(device)) as module:
+    def test_an_output_that_does_not_fit_is_reported(self) -> None:
+        with NullDevice(memory_bytes=600) as device, xtc.compile(matmul_graph(device)) as module:
             b = device.array(B)
             with pytest.raises(DeviceMemoryError, match="cannot allocate 128 bytes"):
                 module(A, b)
@@ -157,9 +155,9 @@ class TestFailing:
 
 
 class TestThreads:
-    def test_calls_of_one_module(self, device: NullDevice, is_long: bool) -> None:
+    def test_threads_call_one_module(self, device: NullDevice, is_long: bool) -> None:
         wrong: list[object] = []
-        with xtc.compile(product(device, weight=True)) as module:
+        with xtc.compile(matmul_graph(device, weight=True)) as module:
 
             def call(factor: int) -> None:
                 for _ in range(500 if is_long else 50):
@@ -169,7 +167,7 @@ class TestThreads:
             run_all(call, 4)
         assert wrong == []
 
-    def test_one_that_fails_does_not_spoil_the_others(self) -> None:
+    def test_a_failing_call_does_not_affect_others(self) -> None:
         outcomes: list[str] = []
         with (
             NullDevice(memory_bytes=9 * TEMPORARY) as device,
@@ -186,7 +184,7 @@ class TestThreads:
 
 
 def outcome(module: xtc.Module, device: NullDevice, factor: int) -> str:
-    """What becomes of a call beside which memory is taken."""
+    """The outcome of a call during which memory is taken."""
     x = np.full((32, 32), factor, np.float32)
     try:
         with device.array(x) as given, device.empty(TEMPORARY * factor, "int8"):
@@ -197,7 +195,7 @@ def outcome(module: xtc.Module, device: NullDevice, factor: int) -> str:
 
 
 def run_all(work: object, count: int) -> None:
-    """Call `work(1)` to `work(count)`, each in a thread, and raise what one of them raised."""
+    """Call `work(1)` to `work(count)`, each in a thread, and raise the first exception."""
     errors: list[BaseException] = []
 
     def guarded(number: int) -> None:
@@ -217,9 +215,9 @@ def run_all(work: object, count: int) -> None:
 
 @pytest.mark.parametrize("kind", [NullDevice, MppaDevice])
 class TestClosed:
-    def test_a_device_that_is_closed_under_a_module(self, kind: type) -> None:
+    def test_a_closed_device_fails_its_modules(self, kind: type) -> None:
         device = kind()
-        with xtc.compile(product(device, weight=True)) as module:
+        with xtc.compile(matmul_graph(device, weight=True)) as module:
             module(A)
             device.close()
             for _ in range(2):
@@ -227,9 +225,9 @@ class TestClosed:
                     module(A)
         gc.collect()
 
-    def test_opened_again_it_has_nothing_of_the_module(self, kind: type) -> None:
+    def test_a_reopened_device_has_lost_the_module(self, kind: type) -> None:
         with kind() as device:
-            with xtc.compile(product(device, weight=True)) as module:
+            with xtc.compile(matmul_graph(device, weight=True)) as module:
                 module(A)
                 device.close()
                 device.init_device()
@@ -238,12 +236,12 @@ class TestClosed:
                     with pytest.raises(DeviceLost, match="program's code and constants on it are"):
                         module(A)
             np.testing.assert_array_equal(mine.numpy(), B)
-            with xtc.compile(product(device, weight=True)) as module:
+            with xtc.compile(matmul_graph(device, weight=True)) as module:
                 np.testing.assert_allclose(module(A).numpy(), A @ B)
 
-    def test_a_module_that_is_closed(self, kind: type) -> None:
+    def test_a_closed_module_frees_device_memory(self, kind: type) -> None:
         with kind() as device:
-            module = xtc.compile(product(device, weight=True))
+            module = xtc.compile(matmul_graph(device, weight=True))
             module.close()
             module.close()
             for call in (module, module.check, module.measure):
@@ -251,9 +249,9 @@ class TestClosed:
                     call(A)
             assert device.memory_info()[0] == 0
 
-    def test_a_module_that_nobody_closed(self, kind: type) -> None:
+    def test_a_collected_module_frees_device_memory(self, kind: type) -> None:
         with kind() as device:
-            module = xtc.compile(product(device, weight=True))
+            module = xtc.compile(matmul_graph(device, weight=True))
             module(A)
             del module
             gc.collect()

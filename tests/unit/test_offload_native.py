@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C of drivers and simulators is built once, anew when it changes, and without warnings."""
+"""The C of drivers and simulators is built once, rebuilt after a change, and free of warnings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRICT = ("-Werror", "-Wstrict-prototypes", "-Wvla")
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As if nothing had been built in this process, and no folder kept what others built."""
+    """Simulate a new process, without built libraries and without a shared folder."""
     native._built.cache_clear()
     monkeypatch.delenv("XTC_NATIVE_DIR")
     yield
@@ -35,7 +35,7 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def unit(tmp_path: Path) -> NativeUnit:
-    """A program that prints what a header says."""
+    """A program that prints a string from a header."""
     (tmp_path / "word.h").write_text('#define WORD "one"\n')
     source = tmp_path / "main.c"
     source.write_text('#include <stdio.h>\n#include "word.h"\nint main(void) { puts(WORD); }\n')
@@ -59,11 +59,11 @@ def test_a_program_is_built_and_runs(unit: NativeUnit) -> None:
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_the_same_is_not_compiled_twice(unit: NativeUnit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_sources_are_compiled_once(unit: NativeUnit, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(unit) == "one"
     forbid_compiling(monkeypatch)
     assert said(unit) == "one"
-    native._built.cache_clear()  # as in another process: the artifact cache has it
+    native._built.cache_clear()  # as in another process: a hit in the artifact cache
     assert said(unit) == "one"
 
 
@@ -78,7 +78,7 @@ def test_without_the_cache_each_process_compiles(
         said(unit)
 
 
-def test_a_folder_of_its_own_keeps_what_was_built(
+def test_a_separate_folder_keeps_libraries(
     unit: NativeUnit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert knobs.CACHE.get() is False
@@ -91,7 +91,7 @@ def test_a_folder_of_its_own_keeps_what_was_built(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("artifact_cache")
-def test_what_changes_is_compiled_again(unit: NativeUnit, tmp_path: Path) -> None:
+def test_changed_sources_are_recompiled(unit: NativeUnit, tmp_path: Path) -> None:
     assert said(unit) == "one"
     (tmp_path / "word.h").write_text('#define WORD "two"\n')
     assert said(unit) == "two"
@@ -102,16 +102,14 @@ def test_what_changes_is_compiled_again(unit: NativeUnit, tmp_path: Path) -> Non
     assert said(replace(unit, flags=('-DWORD="three"',))) == "three and more"
 
 
-def test_the_compilers_words_are_in_the_error(unit: NativeUnit) -> None:
+def test_errors_quote_the_compiler(unit: NativeUnit) -> None:
     unit.sources[0].write_text("no C")
     with pytest.raises(ToolError, match="building speak failed") as error:
         build_native([unit])
     assert "main.c:1" in str(error.value)
 
 
-def test_a_compiler_that_is_none_is_named(
-    unit: NativeUnit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_compiler_is_named(unit: NativeUnit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XTC_CC", "no-such-compiler")
     with pytest.raises(ToolError, match="needs the program 'no-such-compiler'"):
         build_native([unit])
@@ -144,7 +142,7 @@ def test_c_files_are_short() -> None:
 
 
 @pytest.mark.slow
-def test_a_library_that_is_no_driver_is_refused(tmp_path: Path) -> None:
+def test_a_library_without_a_driver_is_refused(tmp_path: Path) -> None:
     source = tmp_path / "old.c"
     source.write_text(
         '#include "xtc_driver.h"\n'

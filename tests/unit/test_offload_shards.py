@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs on a device of several memories: what is cut into shards, what is in each memory."""
+"""Graphs on a device with several memories: sharded and replicated data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def device() -> Iterator[NullDevice]:
 
 
 def elementwise(device: object, *, arguments: object = None, weight: bool = False) -> Graph:
-    """R = relu(X + W) on `device`; where its arguments live, and whether W is a weight."""
+    """R = relu(X + W) on `device`; `arguments` places X and R, and W may be a weight."""
     x = O.tensor((7, 4), name="X", device=arguments)
     w = O.tensor((7, 4), name="W", const=2 * X, device=device) if weight else None
     with O.graph(name="rows") as gb:
@@ -46,7 +46,7 @@ def moved(device: NullDevice, call: object) -> tuple[int, int]:
     return to, back
 
 
-def test_elementwise_kernels_share_their_rows(device: NullDevice) -> None:
+def test_elementwise_kernels_shard_their_rows(device: NullDevice) -> None:
     with xtc.compile(elementwise(device), target=device) as module:
         module.check()
         # Each row goes to one memory; the result is gathered from all.
@@ -56,7 +56,7 @@ def test_elementwise_kernels_share_their_rows(device: NullDevice) -> None:
     assert device.memory_info()[0] == 0
 
 
-def test_other_kernels_have_all_in_every_memory(device: NullDevice) -> None:
+def test_other_kernels_replicate_their_operands(device: NullDevice) -> None:
     a, b = O.tensor((4, 8), name="A"), O.tensor((8, 4), name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C", device=device)
@@ -77,7 +77,7 @@ def test_weights_are_uploaded_in_shards(device: NullDevice) -> None:
         assert moved(device, lambda: module(X)) == (112, 0)
 
 
-def test_arguments_that_live_there_are_sharded_arrays(device: NullDevice) -> None:
+def test_device_arguments_are_sharded_arrays(device: NullDevice) -> None:
     with xtc.compile(elementwise(device, arguments=device), target=device) as module:
         assert [argument.shards for argument in module.artifact.manifest.arguments] == [3, 3]
         x = device.array(X, shards=3)
@@ -92,12 +92,12 @@ def test_arguments_that_live_there_are_sharded_arrays(device: NullDevice) -> Non
         module.check()
 
 
-def test_two_kernels_that_disagree_exchange_through_the_host(device: NullDevice) -> None:
-    """The sum's rows are shared, the product is in every memory; both are kernels of one device."""
+def test_kernels_with_different_shardings_exchange_through_the_host(device: NullDevice) -> None:
+    """The rows of the sum are sharded, the matmul is replicated; both are kernels of one device."""
     x = O.tensor((4, 4), name="X")
     with O.graph(name="two") as gb:
         total = O.add(x, x, device=device)
-        kept = O.exp(total)  # on the host, so that the product is another function
+        kept = O.exp(total)  # on the host, so that the matmul is a separate function
         O.outputs(O.matmul(total, kept, name="C", device=device))
     values = np.eye(4, dtype=np.float32)
     with xtc.compile(gb, target=device) as module:
@@ -106,7 +106,7 @@ def test_two_kernels_that_disagree_exchange_through_the_host(device: NullDevice)
         assert "@two.null0.1" in text
         expected = 2 * values @ np.exp(2 * values)
         np.testing.assert_allclose(module(values), expected, rtol=1e-6)
-        # In: X once, the sum and its exponential to each memory. Out: the sum, the product.
+        # In: X once, the sum and its exponential to each memory. Out: the sum, the matmul.
         assert moved(device, lambda: module(values).numpy()) == (64 + 2 * MEMORIES * 64, 2 * 64)
 
 
@@ -121,7 +121,7 @@ def test_code_fits_the_number_of_memories(device: NullDevice, tmp_path: Path) ->
         xtc.compile(graph, target=device, memories=2)
 
 
-def test_a_memory_that_is_full_is_told_and_nothing_leaks(device: NullDevice) -> None:
+def test_a_full_memory_is_reported_and_nothing_leaks(device: NullDevice) -> None:
     with xtc.compile(elementwise(device), target=device) as module:
         with device.empty((1 << 16) - 60, "int8"):
             used = device.memory_info()[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models from ONNX files: names, sizes, messages, and what hostile files end in."""
+"""Models from ONNX files: names, sizes, messages, and hostile files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def constant(name: str, values: Any, dtype: str = "float32") -> Any:
 
 
 def network() -> Any:
-    """A convolution, a normalization, an activation, a product; shapes by arithmetic."""
+    """A convolution, a normalization, an activation, a matmul; shapes by arithmetic."""
     rng = np.random.default_rng(0)
     weights = {
         "w": rng.standard_normal((4, 3, 3, 3)),
@@ -78,7 +78,7 @@ def expected(proto: Any, *arrays: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_sizes_come_with_the_calls() -> None:
+def test_calls_determine_sizes() -> None:
     proto = network()
     read = xtc.from_onnx(proto)
     assert read.symbols == ("batch", "h", "w_in")
@@ -112,7 +112,7 @@ def test_constants_layouts_and_factors_fold() -> None:
     assert {node.where.line for node in graph.nodes if node.where} <= set(range(1, 10))
 
 
-def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
+def test_subnormal_weights_become_zero() -> None:
     rng = np.random.default_rng(0)
     tiny = np.float32(1e-40)
     weights = rng.standard_normal((4, 3)).astype(np.float32)
@@ -135,14 +135,14 @@ def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
     found = {node.name: node.inputs[1].const for node in graph.nodes}
     np.testing.assert_array_equal(found["sum"], np.where(weights == tiny, 0, weights))
     np.testing.assert_array_equal(found["y"], [1, 0, 2])
-    np.testing.assert_array_equal(found["z"], constants["small"])  # nothing but such numbers
-    np.testing.assert_array_equal(found["s"], shift)  # no contraction
+    np.testing.assert_array_equal(found["z"], constants["small"])  # only subnormal numbers
+    np.testing.assert_array_equal(found["s"], shift)  # not read by a contraction
 
 
 def test_missing_sizes_are_named() -> None:
-    with pytest.raises(UserError, match="free dimensions 'batch', 'h', 'w_in'"):
+    with pytest.raises(UserError, match="dynamic dimensions 'batch', 'h', 'w_in'"):
         _ = xtc.from_onnx(network()).graph
-    with pytest.raises(UserError, match="no free dimension 'btach'") as caught:
+    with pytest.raises(UserError, match="no dynamic dimension 'btach'") as caught:
         xtc.from_onnx(network(), dims={"btach": 1})
     assert "did you mean 'batch'?" in str(caught.value)
 
@@ -171,7 +171,7 @@ def test_other_versions_of_a_schema_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_values_that_shapes_depend_on_come_with_the_calls() -> None:
+def test_calls_determine_values_that_shapes_depend_on() -> None:
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
     proto = model(nodes, [info("x", [2, 6]), info("shape", [2], I64)], [info("y", None)])
     x = np.arange(12, dtype=np.float32).reshape(2, 6)
@@ -228,7 +228,7 @@ def halved(limit: int) -> Any:
     return model(nodes, [info("x", [2])], [info("last", None)], initializer=constants)
 
 
-def test_a_loop_that_ends_by_what_it_computes() -> None:
+def test_a_loop_with_a_computed_condition() -> None:
     graph = xtc.from_onnx(halved(8)).graph
     for value in (0.5, 3, 40, 9999):
         x = np.array([value, 0.25], np.float32)
@@ -254,7 +254,7 @@ def test_sequences_of_known_lengths() -> None:
     np.testing.assert_array_equal(found, expected(proto, x)[0])
 
 
-def test_data_stays_in_its_folder(tmp_path: Path) -> None:
+def test_external_data_stays_in_the_models_folder(tmp_path: Path) -> None:
     proto = network()
     (tmp_path / "inside").mkdir()
     (tmp_path / "secret").write_bytes(bytes(4 * 108))
@@ -269,7 +269,7 @@ def test_data_stays_in_its_folder(tmp_path: Path) -> None:
         xtc.from_onnx(file)
 
 
-def test_nodes_in_any_order() -> None:
+def test_nodes_are_sorted() -> None:
     nodes = [
         helper.make_node("Neg", ["double"], ["y"]),
         helper.make_node("Add", ["x", "x"], ["double"]),
@@ -282,7 +282,7 @@ def test_nodes_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing", bytes(range(256)) * 8])
-def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_model_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "model.onnx"
     file.write_bytes(content)
     with pytest.raises(UserError):
@@ -291,7 +291,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path, is_long: bool) -> None:
+def test_mutants_give_a_graph_or_an_error(tmp_path: Path, is_long: bool) -> None:
     data = network().SerializeToString()
     rng = np.random.default_rng(0)
     file = tmp_path / "model.onnx"
@@ -313,7 +313,7 @@ def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path, is_long: bool) -> No
 
 
 @pytest.mark.slow
-def test_an_input_is_the_state_that_an_output_updates() -> None:
+def test_an_output_updates_an_input_as_a_state() -> None:
     nodes = [
         helper.make_node("Concat", ["past", "x"], ["longer"], axis=0),
         helper.make_node("Slice", ["longer", "one", "four"], ["present"]),
@@ -337,7 +337,7 @@ def test_an_input_is_the_state_that_an_output_updates() -> None:
 
 
 @pytest.mark.slow
-def test_a_step_writes_one_row_of_the_cache_that_it_is_given() -> None:
+def test_a_step_writes_one_row_of_the_given_cache() -> None:
     nodes = [
         helper.make_node("TensorScatter", ["past", "new", "at"], ["present"], axis=1),
         helper.make_node("ReduceSum", ["present", "rows"], ["y"], keepdims=0),
@@ -367,7 +367,7 @@ def test_a_step_writes_one_row_of_the_cache_that_it_is_given() -> None:
 
 
 def contributed(rng: np.random.Generator) -> Any:
-    """Operators that ONNX Runtime's optimizer writes, one after the other."""
+    """Operators of ONNX Runtime's optimizer, in sequence."""
     constants = [
         constant("bias", rng.standard_normal(16)),
         constant("gamma", rng.standard_normal(16)),
@@ -397,7 +397,7 @@ def contributed(rng: np.random.Generator) -> Any:
     return proto
 
 
-def test_contributed_operators_mean_what_onnx_runtime_computes() -> None:
+def test_contributed_operators_agree_with_onnx_runtime() -> None:
     pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
     rng = np.random.default_rng(0)
     read = xtc.from_onnx(contributed(rng))
@@ -406,7 +406,7 @@ def test_contributed_operators_mean_what_onnx_runtime_computes() -> None:
     np.testing.assert_allclose(read.graph.evaluate(x), wanted["y"], rtol=1e-3, atol=1e-4)
 
 
-def test_constants_whose_data_do_not_fit_are_refused() -> None:
+def test_constants_with_data_of_wrong_size_are_refused() -> None:
     for damage in ({"data_type": 99}, {"raw_data": b"1234"}):
         proto = network()
         tensor = proto.graph.initializer[0]
@@ -417,7 +417,7 @@ def test_constants_whose_data_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_second_call_reads_nothing_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_call_does_not_read_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     read = xtc.from_onnx(network())
     made: list[Any] = []
     bound = type(read)._bound
@@ -437,7 +437,7 @@ def test_a_second_call_reads_nothing_of_the_file(monkeypatch: pytest.MonkeyPatch
         assert len(made) == 2
 
 
-def test_constants_of_versions_that_the_evaluator_lacks_are_computed() -> None:
+def test_constants_are_folded_without_the_evaluator() -> None:
     """ONNX's evaluator has no DequantizeLinear of operator set 18."""
     nodes = [
         helper.make_node("DequantizeLinear", ["packed", "scale", "zero"], ["w"], axis=0),
@@ -458,7 +458,7 @@ def test_constants_of_versions_that_the_evaluator_lacks_are_computed() -> None:
 
 
 def test_inputs_without_elements_are_constants() -> None:
-    """As the caches of a language model are in its first call."""
+    """Like the caches of a language model in its first call."""
     nodes = [helper.make_node("Concat", ["past", "x"], ["y"], axis=0)]
     proto = model(nodes, [info("past", ["n", 2]), info("x", [3, 2])], [info("y", None)])
     graph = xtc.from_onnx(proto).bind({"n": 0})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops of ONNX files whose length follows from counters: one loop of the IR, of that length."""
+"""ONNX loops with a length derived from counters become one loop of the IR."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def constant(name: str, array: Any, dtype: str = "float32") -> Any:
 
 
 def recurrent(steps: int, last: str = "n") -> Any:
-    """A layer as TensorFlow's files have it: time is carried, and compared with the length.
+    """A layer as in TensorFlow's files: the time step is carried, and compared with the length.
 
-    `last` names what time is compared with: the length, or a number that the layer computes.
+    `last` names the limit of the comparison: the length, or a number that the layer computes.
     """
     body = helper.make_graph(
         [
@@ -78,7 +78,7 @@ def recurrent(steps: int, last: str = "n") -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [7, 20])
 def test_a_counter_ends_a_loop(steps: int) -> None:
-    """Of 4 iterations, which are written out, and of 17, which are one loop."""
+    """A loop of 4 iterations, which is unrolled, and one of 17, which becomes one loop."""
     graph = xtc.from_onnx(recurrent(steps)).graph
     assert [node.op.name for node in graph.nodes].count("scan") == (steps == 20)
     x = np.random.default_rng(1).standard_normal((20, 2, 4)).astype(np.float32)

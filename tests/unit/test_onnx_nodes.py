@@ -11,14 +11,14 @@ pytest.importorskip("onnx", reason="the package onnx is not installed")
 
 from tools.onnx_node_tests import cases, outcome
 
-_EVERY = 216  # of the tests in the order of their names; in a long run a 36th of that
-# Those that no sample may leave out: pivots and their positions, the rounding of transforms.
+_EVERY = 216  # stride through the tests sorted by name; a 36th of that in a long run
+# Tests in every sample: pivots and their positions, the rounding of transforms.
 _NAMED = {"test_det_nd", "test_dft_inverse", "test_cast_FLOAT_to_FLOAT4E2M1"}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_sample_is_right_or_refused(is_long: bool) -> None:
+def test_a_sample_is_correct_or_refused(is_long: bool) -> None:
     every = _EVERY // 36 if is_long else _EVERY
     listed = sorted(cases(), key=lambda case: str(case.name))
     found = [*listed[::every], *(case for case in listed if case.name in _NAMED)]

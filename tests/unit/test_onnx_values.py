@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX: results whose sizes depend on values, and files that other readers take as well."""
+"""ONNX: results whose sizes depend on values, and files that other readers accept."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_values_of_small_inputs_decide_sizes() -> None:
                 np.testing.assert_array_equal(got, reference)
 
 
-def test_the_long_name_of_the_standard_operators() -> None:
+def test_the_long_name_of_the_standard_domain_is_accepted() -> None:
     node = helper.make_node("Relu", ["x"], ["y"], domain="ai.onnx")
     proto = built(
         [node],

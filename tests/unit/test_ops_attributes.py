@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of operators: what users and loaded files may write, and what they are told."""
+"""Attributes of operators: values that users and files may write, and error messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def nested(value: Any) -> Any:
         (checks.check_pair, [1, 2], (1, 2)),
     ],
 )
-def test_values_become_plain(check: Callable[..., Any], value: Any, canonical: Any) -> None:
+def test_values_become_plain_data(check: Callable[..., Any], value: Any, canonical: Any) -> None:
     found = check("op", "attribute", value)
     assert found == canonical
     assert type(found) is type(canonical)

@@ -109,7 +109,7 @@ def test_every_pair_of_types(source: str) -> None:
         numpy = ELEMENT_TYPES[to].numpy
         items_as_to = [value if to == source else converted(value, source, to) for value in items]
         expected = np.array(items_as_to, np.float64 if to in FLOATS else numpy).astype(numpy)
-        if to == "bfloat16":  # x86 processors convert subnormal numbers to 0
+        if to == "bfloat16":  # x86 processors flush subnormal numbers to 0
             actual, expected = flushed(actual), flushed(expected)
         exactly(actual, expected)
 

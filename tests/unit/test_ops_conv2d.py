@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conv2d: its meaning against SciPy's correlation, its types, and the code compiled from it."""
+"""conv2d: its reference against SciPy's correlation, its types, and compiled code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 def correlation(x: Array, w: Array, op: Conv2d) -> Array:
     """SciPy's correlation of every image with every filter, positions between strides dropped."""
-    from scipy import signal  # takes longer to import than most tests take
+    from scipy import signal  # importing SciPy takes longer than most tests
 
     (r, s, part, filters), (dr, ds), (sr, ss) = w.shape, op.dilation, op.stride
     spread = np.zeros(((r - 1) * dr + 1, (s - 1) * ds + 1, part, filters), w.dtype)
@@ -118,7 +118,7 @@ def test_integers_wrap() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.slow
 def test_halves_are_summed_in_float32(dtype: str) -> None:
-    """4096 + 1 is 4096 in both halves, so a sum in them would lose every 1."""
+    """4096 + 1 is 4096 in both half types, so a sum in them would lose every 1."""
     kind = element_type(dtype).numpy
     x, w = O.tensor((1, 1, 1, 17), dtype, name="x"), O.tensor((1, 1, 17, 1), dtype, name="w")
     with O.graph(name="halves") as gb:
@@ -215,7 +215,7 @@ def test_refused_operands(x: tuple[Any, str], w: tuple[Any, str], message: str) 
         Conv2d(groups=0),
     ],
 )
-def test_attributes_of_a_file_may_be_anything(op: Conv2d) -> None:
+def test_arbitrary_attributes_of_a_file_are_refused_or_valid(op: Conv2d) -> None:
     float32 = element_type("float32")
     with pytest.raises(UserError, match="of conv2d"):
         op.infer(TensorType((1, 8, 8, 4), float32), TensorType((3, 3, 4, 6), float32))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pad, unpad, reshape, transpose, concat and slice: nothing is computed, elements change places."""
+"""pad, unpad, reshape, transpose, concat and slice only move elements."""
 
 from __future__ import annotations
 
@@ -268,19 +268,19 @@ def test_refusals_of_a_symbolic_dimension(function: Callable[[Any], Any], messag
         Slice((0, 0), (2, 3), (1, 0)),
     ],
 )
-def test_attributes_of_a_file_may_be_anything(op: Operator) -> None:
+def test_arbitrary_attributes_of_a_file_are_refused_or_valid(op: Operator) -> None:
     with pytest.raises(UserError, match=f"of {op.name}"):
         op.infer(TensorType((2, 3), element_type("float32")))
 
 
 @pytest.mark.parametrize("axis", [-1, 2, None, "0", 0.0, True])
-def test_axis_of_a_file_may_be_anything(axis: Any) -> None:
+def test_an_arbitrary_axis_of_a_file_is_refused_or_valid(axis: Any) -> None:
     type = TensorType((2, 3), element_type("float32"))
     with pytest.raises(UserError, match="axis of concat"):
         Concat(axis).infer(type, type)
 
 
-def test_tensors_that_begin_alike_are_put_together_apart() -> None:
+def test_concatenations_with_an_equal_first_operand_are_distinguished() -> None:
     def joined(x: Tensor) -> tuple[Tensor, Tensor]:
         y = O.relu(x)
         return O.concat(y, y, axis=2), O.concat(y, x, axis=2)

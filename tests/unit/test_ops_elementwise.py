@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise operators: compiled code and NumPy meaning against formulas from elsewhere."""
+"""Elementwise operators: compiled code and NumPy reference against independent formulas."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_where_takes_a_number_on_either_side() -> None:
         (lambda x, i, c: O.where(c, 1.0, 2.0), "neither a nor b of where is a tensor"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_the_users_line(write: Write, text: str) -> None:
+def test_invalid_operands_are_refused_at_the_users_line(write: Write, text: str) -> None:
     arrays = [data((3,), dtype) for dtype in ("float32", "int32", "bool")]
     with pytest.raises(UserError, match=text) as caught:
         graph_of([write], *arrays)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gemv: its meaning, its types, and the code compiled from it."""
+"""gemv: its reference, its types, and compiled code."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from xtc.ops.gemv import Gemv
 NUMBERS = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"]
 
 
-def both(dtype: str, rows: int, terms: int) -> Graph:
-    a = O.tensor((rows, terms), dtype, name="a")
-    x, y = O.tensor((terms,), dtype, name="x"), O.tensor((rows,), dtype, name="y")
+def both(dtype: str, rows: int, depth: int) -> Graph:
+    a = O.tensor((rows, depth), dtype, name="a")
+    x, y = O.tensor((depth,), dtype, name="x"), O.tensor((rows,), dtype, name="y")
     with O.graph(name="both") as gb:
         O.gemv(a, x)
         O.gemv(a, y, transpose=True)

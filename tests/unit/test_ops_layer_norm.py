@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layer_norm: compiled code and NumPy meaning against formulas on Python's own numbers."""
+"""layer_norm: compiled code and NumPy reference against formulas on Python numbers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_equal_elements_give_zero_and_without_eps_nan() -> None:
         (lambda x, g, i: U.layer_norm(x, 1.0), r"gamma of layer_norm has shape \(\), not"),
     ],
 )
-def test_what_does_not_fit_is_refused(write: Write, text: str) -> None:
+def test_invalid_operands_are_refused(write: Write, text: str) -> None:
     arrays: list[Any] = [data((3, 4), "float32"), data((4,), "float32"), data((4,), "int32")]
     with pytest.raises(UserError, match=text) as caught:
         graph_of([write], *arrays)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matmul: compiled code and NumPy meaning against einsum in exact or wider arithmetic."""
+"""matmul: compiled code and NumPy reference against einsum in exact or wider arithmetic."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_integers_are_summed_in_int32_or_wider_and_wrap(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_floats_are_summed_in_float32(dtype: str) -> None:
-    ones = np.ones((1, 4096), ELEMENT_TYPES[dtype].numpy)  # in halves the sum stops at 2048 or 256
+    ones = np.ones(
+        (1, 4096), ELEMENT_TYPES[dtype].numpy
+    )  # in half types the sum stalls at 2048 or 256
     found = result(lambda a: O.matmul(a, a, transpose_b=True), ones)
     exactly(found, np.full((1, 1), 4096, ones.dtype))
 
@@ -93,7 +95,7 @@ def test_half_floats_are_summed_in_float32(dtype: str) -> None:
         (lambda a, v, c: U.matmul(a, a, transpose_b="yes"), "transpose_b of matmul is 'yes'"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_the_users_line(write: Write, text: str) -> None:
+def test_invalid_operands_are_refused_at_the_users_line(write: Write, text: str) -> None:
     arrays = [data((3, 4), "float32"), data((4,), "float32"), data((4, 4), "bool")]
     with pytest.raises(UserError, match=text) as caught:
         graph_of([write], *arrays)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""max_pool2d and avg_pool2d: windows written out, types, and the code compiled from them."""
+"""max_pool2d and avg_pool2d: explicit windows, types, and compiled code."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ values = np.random.default_rng(1).normal(size=image.sizes)
 
 
 def admitted(op: Pool2d) -> bool:
-    """False where a window does not fit, or lies in the padding alone."""
+    """False if a window does not fit or lies entirely in the padding."""
     try:
         op.infer(image)
     except UserError:
@@ -132,7 +132,7 @@ def test_nan_and_infinity(dtype: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_padding_never_wins(dtype: str) -> None:
+def test_padding_is_never_the_maximum(dtype: str) -> None:
     kind = element_type(dtype).numpy
     low = np.iinfo(kind).min
     x = O.tensor((1, 1, 2, 1), dtype, name="x")
@@ -196,6 +196,6 @@ def test_refused_operands() -> None:
         AvgPool2d((2, 2), (1, 1), count_include_pad=2),
     ],
 )
-def test_attributes_of_a_file_may_be_anything(op: Pool2d) -> None:
+def test_arbitrary_attributes_of_a_file_are_refused_or_valid(op: Pool2d) -> None:
     with pytest.raises(UserError, match=f"of {op.name}"):
         op.infer(image)

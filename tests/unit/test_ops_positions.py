@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that read or write at computed positions, against NumPy's own functions."""
+"""Operators that read or write at computed positions, against NumPy's functions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_gathers_stay_inside() -> None:
     exactly(taken, x[[0, 4, 0, 4]])
 
 
-def test_gather_nd_walks_a_batch() -> None:
+def test_gather_nd_supports_batches() -> None:
     x, rows = data((3, 4, 5, 2), "int32"), indices((3, 6, 2), 4)
     whole, batched = results(
         [lambda x, r: O.gather_nd(x, r), lambda x, r: O.gather_nd(x, r, batch=1)],
@@ -71,7 +71,7 @@ def test_scatters_combine_in_order(reduction: str, ufunc: np.ufunc) -> None:
     agree(found, expected)
 
 
-def test_scatters_beyond_the_ends_change_nothing() -> None:
+def test_scatters_out_of_range_change_nothing() -> None:
     x = np.zeros((3, 2), np.float32)
     i = np.array([[-4, 3], [2, -3]])
     (found,) = results(
@@ -134,7 +134,7 @@ def test_positions_of_extremes(dtype: str) -> None:
     exactly(order, np.argsort(-x.astype(np.float64), axis=1, kind="stable")[:, :4])
 
 
-def test_a_nan_is_extreme() -> None:
+def test_nan_is_an_extreme() -> None:
     x = np.array([1, np.nan, 5, np.nan], np.float32)
     first, last, order = results(
         [O.argmax, lambda x: O.argmin(x, last=True), lambda x: O.topk(x, 4)], x

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quantize, dequantize and requantize: against formulas written another way, and refusals."""
+"""quantize, dequantize and requantize: against independent formulas, and refusals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def half_up(x: Fraction) -> int:
 
 
 def exact(x: int, scale: float, rounding: str) -> int:
-    """The rule in rational numbers."""
+    """The definition in rational numbers."""
     multiplier, left, right = fixed_point(scale)
     if rounding == "single":
         return half_up(Fraction(x * multiplier, 1 << 31) * Fraction(2) ** (left - right))
@@ -96,7 +96,7 @@ def test_quantize_and_dequantize() -> None:
 
 
 @pytest.mark.slow
-def test_scalings_survive_a_graph_file(tmp_path: object) -> None:
+def test_quantization_parameters_round_trip_in_a_graph_file(tmp_path: object) -> None:
     x = O.tensor((4, CHANNELS), "int32", name="x")
     with O.graph(name="saved") as gb:
         O.requantize(x, SCALES, zero_point=5, rounding="single", name="y")
@@ -121,7 +121,9 @@ MISTAKES: tuple[tuple[Callable[[Tensor, Tensor], object], str], ...] = (
 
 
 @pytest.mark.parametrize(("call", "message"), MISTAKES, ids=range(len(MISTAKES)))
-def test_mistakes_are_refused(call: Callable[[Tensor, Tensor], object], message: str) -> None:
+def test_invalid_parameters_are_refused(
+    call: Callable[[Tensor, Tensor], object], message: str
+) -> None:
     x, f = O.tensor((4, 3), "int32"), O.tensor((4, 3))
     with pytest.raises(UserError, match=message), O.graph():
         call(x, f)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reduce_sum, reduce_max, reduce_min, reduce_mean: compiled code and NumPy meaning."""
+"""reduce_sum, reduce_max, reduce_min, reduce_mean: compiled code and NumPy reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AXES: list[Any] = [None, 0, -1, (1,), (0, 2), (3, 1), (-4, -1, 1), ()]
 def group_by_group(
     x: Array, axes: Any, keepdims: bool, combine: Callable[[list[Any]], Any]
 ) -> Array:
-    """`combine` on the Python numbers of each group that is reduced."""
+    """`combine` applied to the Python numbers of each reduced group."""
     given = range(x.ndim) if axes is None else np.atleast_1d(np.array(axes, int))
     reduced = [int(axis) % x.ndim for axis in given]
     kept = [axis for axis in range(x.ndim) if axis not in reduced]
@@ -106,7 +106,7 @@ def test_any_and_all_of_bool() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_nan_and_infinities_go_through(dtype: str) -> None:
+def test_nan_and_infinities_propagate(dtype: str) -> None:
     nan, inf = math.nan, math.inf
     rows = [[1, nan, 2], [nan, -inf, inf], [inf, 1, 2], [-inf] * 3, [inf, -inf, 0], [inf] * 3]
     x = np.array(rows, ELEMENT_TYPES[dtype].numpy)
@@ -150,7 +150,7 @@ def test_rank_0_reduces_to_itself() -> None:
         (lambda x, i, c: U.reduce_sum(3), "an operand of reduce_sum is int, not a tensor"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_the_users_line(write: Write, text: str) -> None:
+def test_invalid_operands_are_refused_at_the_users_line(write: Write, text: str) -> None:
     arrays = [data((3, 4), dtype) for dtype in ("float32", "int32", "bool")]
     with pytest.raises(UserError, match=text) as caught:
         graph_of([write], *arrays)
@@ -166,7 +166,7 @@ def test_the_first_dimension_may_be_symbolic() -> None:
     agree(gb.graph.evaluate(array)[str(gb.graph.outputs[1].name)], np.mean(array, axis=0))
 
 
-def test_loops_flops_and_terms() -> None:
+def test_loops_flops_and_reduction_size() -> None:
     graph = graph_of(
         [lambda x: O.reduce_sum(x, axes=(0, 2)), lambda x: O.reduce_mean(x, axes=1)],
         data((2, 3, 4), "float32"),

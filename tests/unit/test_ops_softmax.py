@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""softmax: compiled code and NumPy meaning against SciPy's."""
+"""softmax: compiled code and NumPy reference against SciPy's."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_special_values(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_floats_are_summed_in_float32(dtype: str) -> None:
-    x = np.zeros((4096,), ELEMENT_TYPES[dtype].numpy)  # in halves the sum stops at 2048 or 256
+    x = np.zeros((4096,), ELEMENT_TYPES[dtype].numpy)  # in half types the sum stalls at 2048 or 256
     exactly(result(O.softmax, x), np.full((4096,), 1 / 4096, x.dtype))
 
 
@@ -58,7 +58,7 @@ def test_half_floats_are_summed_in_float32(dtype: str) -> None:
         (np.array(1.0), 0, "axis of softmax is 0, but the operand has rank 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(x: np.ndarray[Any, Any], axis: Any, text: str) -> None:
+def test_invalid_operands_are_refused(x: np.ndarray[Any, Any], axis: Any, text: str) -> None:
     with pytest.raises(UserError, match=text) as caught:
         graph_of([lambda x: O.softmax(x, axis=axis)], x)
     assert "test_ops_softmax.py" in str(caught.value.where)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sliding windows: how many positions there are and how many elements each one covers."""
+"""Sliding windows: the number of positions and the number of covered elements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ slides = st.builds(
 
 
 def covered(slide: Slide) -> list[list[int]]:
-    """Elements under the window at each position, written out."""
+    """Elements under the window at each position, counted explicitly."""
     found = []
     start = -slide.before
     while start + (slide.window - 1) * slide.dilation < slide.size + slide.after:
@@ -65,7 +65,7 @@ def test_same_gives_the_size_divided_by_the_stride(
         ("same", ((1, 1), (1, 1))),
     ],
 )
-def test_ways_to_write_padding(written: object, canonical: object) -> None:
+def test_padding_has_several_forms(written: object, canonical: object) -> None:
     assert canonical_padding("op", written, (5, 5), (3, 3), (2, 2), (1, 1)) == canonical
 
 
@@ -73,6 +73,6 @@ def test_ways_to_write_padding(written: object, canonical: object) -> None:
     "written",
     [-1, 1.5, None, True, "full", (1,), (1, 2, 3), (1, (2, 3)), ((1, 2),), ((1, 2), (3,)), (-1, 0)],
 )
-def test_what_is_no_padding(written: object) -> None:
+def test_invalid_padding_is_refused(written: object) -> None:
     with pytest.raises(UserError, match="padding"):
         canonical_padding("op", written, (5, 5), (3, 3), (2, 2), (1, 1))

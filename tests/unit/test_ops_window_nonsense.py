@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows and data movement: whatever an attribute is, the answer is a UserError or a type."""
+"""Windows and data movement: any attribute gives a UserError or a type."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ WRITTEN: list[Callable[[Any], Operator]] = [
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_nonsense_of_a_file(written: Callable[[Any], Operator]) -> None:
-    """A number may make sense by chance (True is a count of 1 nowhere, but is a flag)."""
+def test_arbitrary_attributes_of_a_file(written: Callable[[Any], Operator]) -> None:
+    """Some wrong values are valid by chance: True is a flag, but not a count of 1."""
     image = tensor_type((4, 4, 4, 4), "float32")
     for value in NONSENSE:
         op = written(value)
@@ -69,7 +69,7 @@ def test_nonsense_of_a_file(written: Callable[[Any], Operator]) -> None:
 
 
 def _pad(x: Any, value: Any) -> Any:
-    """Of a mapping, the borders of some dimensions: of none, where it is empty."""
+    """The borders of some dimensions, from a mapping; of none if it is empty."""
     return O.pad(x, value)
 
 
@@ -94,7 +94,7 @@ def _pad(x: Any, value: Any) -> Any:
         lambda x, value: O.slice(x, None, None, (value, 1, 1, 1)),
     ],
 )
-def test_nonsense_of_a_user(write: Callable[[Any, Any], Any]) -> None:
+def test_arbitrary_attributes_of_a_user(write: Callable[[Any, Any], Any]) -> None:
     x = O.tensor((4, 4, 4, 4), name="x")
     for value in NONSENSE:
         if value == {} and write is _pad:

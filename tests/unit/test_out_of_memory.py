@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where memory for temporary arrays runs out, compiled code says so, keeps nothing, and goes on."""
+"""If memory for temporary arrays runs out, compiled code reports it, leaks nothing, and stays
+usable."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def answer_of(name: str, options: dict[str, Any]) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_no_memory_is_an_error_and_nothing_is_kept(
+def test_missing_memory_is_an_error_and_leaks_nothing(
     program: tuple[str, float], options: dict[str, Any]
 ) -> None:
     name, right = program
@@ -64,7 +65,7 @@ def test_no_memory_is_an_error_and_nothing_is_kept(
 
 
 @pytest.mark.slow
-def test_networks_find_no_memory_for_their_arena_and_are_called_again() -> None:
+def test_a_network_without_memory_for_its_arena_can_be_called_again() -> None:
     answer = answer_of("network", {"threads": 1})
     assert answer["failed"] == TIMES
     assert answer["kept"] < 4 * MIB

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values follow each other in a buffer, but not so many that bufferization takes long."""
+"""Values share buffers in sequence, but few enough that bufferization is fast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chain(length: int) -> xtc.Graph:
 
 
 def values_in_buffers(graph: xtc.Graph) -> list[int]:
-    """How many operations in a row write to the same tensor, by the last of them."""
+    """The number of consecutive operations that write to the same tensor, by the last of them."""
     with mlir.Context():
         module = mlir.Module.parse(prepare(graph).stage_text("scheduled")).operation
         written: dict[mlir.Operation, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that are written over operands: the bytes of random graphs, and the memory they take."""
+"""Results that overwrite operands: equal bytes for random graphs, and less memory."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def _run(graph: xtc.Graph, threads: int = 1) -> tuple[list[bytes], int]:
 def _apart(
     graph: xtc.Graph, patch: pytest.MonkeyPatch, threads: int = 1
 ) -> tuple[list[bytes], int]:
-    """The same with a buffer for each result."""
+    """The same with a separate buffer for each result."""
     with patch.context() as patched:
         patched.setattr(OverwriteOperands, "run", _nothing)
         return _run(graph, threads)
 
 
 def _nothing(_: OverwriteOperands, module: Operation) -> None:
-    """Leave all as it is."""
+    """Change nothing."""
 
 
 def _rows(size: int) -> xtc.Graph:
-    """Normalized rows, of which threads have some each, and sums whose operands die."""
+    """Normalized rows, distributed over threads, and sums whose operands die."""
     x, y = O.tensor((size, 64), name="x"), O.tensor((size, 64), name="y")
     with O.graph(name="rows") as gb:
         a = O.softmax(O.transpose(O.transpose(x)))
@@ -62,14 +62,14 @@ def test_random_graphs_give_the_same_bytes(is_long: bool, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_rows_are_normalized_where_they_are(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_normalized_in_place(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     results, arena = _run(_rows(1024), threads)
     others, most = _apart(_rows(1024), monkeypatch, threads)
     assert results == others
     assert arena < most
 
 
-def test_operands_that_are_still_read_would_change_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overwriting_live_operands_would_change_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = O.tensor((48, 48), name="x"), O.tensor((48, 48), name="y")
     with O.graph(name="product") as gb:
         O.reduce_max(O.matmul(O.softmax(x), O.softmax(y)), axes=(0,))

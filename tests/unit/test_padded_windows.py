@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions whose outer taps meet nothing but padding."""
+"""Convolutions whose outer taps only meet padding."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def windows(draw: st.DrawFn) -> Window:
 
 @pytest.mark.slow
 @given(st.lists(windows(), min_size=1, max_size=3))
-def test_results_are_those_of_all_taps(slides: list[Window]) -> None:
+def test_results_equal_those_with_all_taps(slides: list[Window]) -> None:
     sizes = tuple(slide.size for slide in slides)
     graph, filters = _graph(sizes, slides)
     x = np.random.default_rng(1).integers(-4, 5, (1, *sizes, 2)).astype(np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Padding writes each element once, whatever the border, and gives what NumPy does."""
+"""Padding writes each element once, for any border, and agrees with NumPy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_any_border_holds_its_value(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_large_insides_are_copied_row_by_row(threads: int) -> None:
+def test_large_interiors_are_copied_row_by_row(threads: int) -> None:
     graph = padded((3, 57, 61, 32), [0, (1, 2), (0, 3), 0], 4.0, "float32")
     with xtc.compile(graph, threads=threads, in_memory=True) as module:
         assert ("scf.forall" in module.ir("scheduled")) == (threads > 1)
@@ -95,7 +95,7 @@ def test_a_convolution_may_have_a_border_wider_than_its_window(border: object) -
         module.check()
 
 
-def test_what_is_computed_is_computed_inside_of_the_border() -> None:
+def test_a_padded_result_is_computed_inside_of_the_border() -> None:
     x, w = O.tensor((1, 30, 30, 16), name="X"), O.tensor((3, 3, 1, 16), name="W")
     with O.graph(name="chain") as gb:
         O.conv2d(O.relu(x), w, padding=1, groups=16)
@@ -105,7 +105,7 @@ def test_what_is_computed_is_computed_inside_of_the_border() -> None:
         module.check()
 
 
-def test_what_is_padded_may_be_read_elsewhere_too() -> None:
+def test_a_padded_tensor_may_have_other_readers() -> None:
     x, w = O.tensor((1, 30, 30, 16), name="X"), O.tensor((3, 3, 1, 16), name="W")
     with O.graph(name="residual") as gb:
         y = O.relu(x)
@@ -137,7 +137,7 @@ def test_large_images_are_padded_some_rows_at_a_time(
     x, w = O.tensor((1, 39 * stride + 3 - top - bottom, 31, 20), name="X"), filters(20)
     with O.graph(name="windows") as gb:
         O.relu(O.conv2d(x, w, stride=stride, padding=padding, groups=20))
-    rows = {1: 10, 2: 11, 3: 12}[stride]  # of 8, 5 and 4 positions, parts of 40: no more fit
+    rows = {1: 10, 2: 11, 3: 12}[stride]  # of 8, 5 and 4 positions out of 40: no more fit
     with xtc.compile(gb.graph, codegen=codegen, threads=1, l2_bytes=65536) as module:
         module.check()
         text = module.ir("bufferized")
@@ -145,7 +145,7 @@ def test_large_images_are_padded_some_rows_at_a_time(
     assert text.count("memref.alloc(") == 1
 
 
-def test_a_pool_over_blocks_has_its_own_border() -> None:
+def test_a_pool_over_blocks_has_a_separate_border() -> None:
     x = O.tensor((1, 60, 30, 16), name="X")
     with O.graph(name="pool") as gb:
         O.max_pool2d(x, 3, stride=2, padding=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops of compiled modules: right results, the threads asked for, nothing left behind."""
+"""Parallel loops of compiled modules: correct results, the requested threads, no leaks."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class TestResults:
     @pytest.mark.slow
     @pytest.mark.parametrize("threads", THREADS)
     @pytest.mark.parametrize("name", NESTS)
-    def test_they_are_right(self, name: str, threads: int) -> None:
+    def test_results_are_correct(self, name: str, threads: int) -> None:
         with compiled(name, threads=threads, in_memory=True) as module:
             module.check()
 
     @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
-    def test_they_do_not_depend_on_the_number_of_threads(self, in_memory: bool) -> None:
+    def test_results_do_not_depend_on_the_number_of_threads(self, in_memory: bool) -> None:
         results = []
         for threads in THREADS:
             with compiled(threads=threads, in_memory=in_memory) as module:
@@ -68,7 +68,7 @@ class TestResults:
                     np.testing.assert_array_equal(result, wanted)
 
     @pytest.mark.slow
-    def test_modules_may_run_at_the_same_time(self) -> None:
+    def test_modules_may_run_concurrently(self) -> None:
         with ExitStack() as opened, ThreadPoolExecutor(len(NESTS)) as callers:
             modules = [
                 opened.enter_context(compiled(name, threads=2 + odd, in_memory=odd == 0))
@@ -82,7 +82,7 @@ class TestThreads:
     @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
     @pytest.mark.parametrize("threads", THREADS)
-    def test_as_many_are_used_as_asked_for(self, threads: int, in_memory: bool) -> None:
+    def test_the_requested_number_of_threads_is_used(self, threads: int, in_memory: bool) -> None:
         before = threads_of_process()
         with compiled("one loop", threads=threads, in_memory=in_memory) as module:
             module(*samples(module))
@@ -90,9 +90,7 @@ class TestThreads:
             assert module.artifact.manifest.toolchain["threads"] == str(threads)
 
     @pytest.mark.slow
-    def test_the_environment_decides_where_nobody_said(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_environment_sets_the_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = threads_of_process()
         monkeypatch.setenv("XTC_THREADS", "5")
         with compiled("one loop") as module:
@@ -101,7 +99,7 @@ class TestThreads:
             assert module.artifact.manifest.toolchain["threads"] == "all"
 
     @pytest.mark.slow
-    def test_else_every_core_that_the_process_may_use_has_one(
+    def test_the_default_is_one_thread_per_usable_core(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv("XTC_THREADS", raising=False)
@@ -113,7 +111,7 @@ class TestThreads:
             assert threads_of_process() == before + 3
 
     @pytest.mark.slow
-    def test_each_module_keeps_its_own_number(self) -> None:
+    def test_each_module_keeps_its_number_of_threads(self) -> None:
         before = threads_of_process()
         with compiled("one loop", threads=2) as two, compiled("one loop", threads=4) as four:
             two(*samples(two))
@@ -122,7 +120,7 @@ class TestThreads:
             assert threads_of_process() == before + 3
 
     @pytest.mark.slow
-    def test_the_peak_is_that_of_as_many_cores(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_peak_is_that_of_the_threads(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
         monkeypatch.setattr("xtc.system.cores.cpu_quota", lambda: None)
         monkeypatch.setattr("xtc_targets.host.peak.peak_flops", lambda _, threads: threads * 1e9)
@@ -141,7 +139,7 @@ class TestThreads:
             (True, "option 'threads' of target 'host' cannot be True"),
         ],
     )
-    def test_a_number_that_cannot_be_is_refused(self, threads: Any, message: str) -> None:
+    def test_an_invalid_number_of_threads_is_refused(self, threads: Any, message: str) -> None:
         with pytest.raises(UserError, match=f"^{re.escape(message)}"):
             compiled(threads=threads)
 
@@ -154,7 +152,7 @@ class TestThreads:
             ("1000000000", "XTC_THREADS=1000000000 is not from 1 to 1024"),
         ],
     )
-    def test_so_it_is_in_the_environment(
+    def test_an_invalid_number_in_the_environment_is_refused(
         self, text: str, message: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("XTC_THREADS", text)
@@ -163,9 +161,7 @@ class TestThreads:
             compiled("one loop")
         assert threads_of_process() == before
 
-    def test_the_environment_says_how_long_they_stay_awake(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_environment_sets_the_spin_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         told: list[int] = []
         run = ctypes.CFUNCTYPE(None)(lambda: None)
         library: Any = SimpleNamespace(
@@ -179,7 +175,7 @@ class TestThreads:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("text", ["-1", "x", "1000001"])
-    def test_a_time_that_cannot_be_is_refused(
+    def test_an_invalid_spin_time_is_refused(
         self, text: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("XTC_SPIN_US", text)
@@ -195,7 +191,7 @@ class TestThreads:
 class TestEnd:
     @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
-    def test_no_thread_and_no_descriptor_is_left(self, in_memory: bool) -> None:
+    def test_threads_and_descriptors_are_released(self, in_memory: bool) -> None:
         process = psutil.Process()
         with compiled(threads=3, in_memory=in_memory) as module:
             module.check()
@@ -206,7 +202,7 @@ class TestEnd:
         assert (process.num_threads(), process.num_fds()) == (threads, descriptors)
 
     @pytest.mark.slow
-    def test_threads_stay_as_long_as_a_module_uses_them(self) -> None:
+    def test_threads_live_as_long_as_a_module_uses_them(self) -> None:
         before = threads_of_process()
         first, second = compiled("one loop", threads=3), compiled("tails", threads=3)
         first(*samples(first))
@@ -217,7 +213,7 @@ class TestEnd:
         assert threads_of_process() == before
 
     @pytest.mark.slow
-    def test_a_module_that_is_closed_refuses(self) -> None:
+    def test_a_closed_module_refuses_calls(self) -> None:
         module = compiled(threads=2)
         module.close()
         module.close()
@@ -247,7 +243,7 @@ def test_a_module_works_in_a_child_process() -> None:
 
 @pytest.mark.slow
 def test_a_forked_child_runs_parallel_loops_and_commands(tmp_path: Path) -> None:
-    """The child has none of the threads that the pool of its parent has."""
+    """The child has none of its parent's pool threads."""
     file = tmp_path / "matmul.mlir"
     file.write_text(PARALLEL_MLIR)
     with compiled(threads=3, in_memory=True) as module:
@@ -271,7 +267,7 @@ def _exit_status(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.slow
-def test_a_parallel_loop_reads_vectors_that_were_computed_before() -> None:
+def test_a_parallel_loop_reads_vectors_computed_before_it() -> None:
     x, scale = (O.tensor((17,), "float16", name=name) for name in ("x", "scale"))
     with O.graph(name="normalized") as gb:
         O.layer_norm(x, scale, axis=0, name="C")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops in artifacts: what travels with them, and how good their code is."""
+"""Parallel loops in artifacts: included files, and quality of code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xtc.interfaces.artifact import MANIFEST_FILE
 SCHEDULE = {"C": {"i": "parallelize", "j": {}, "k": {}}}
 
 
-def product(size: int = 24) -> Graph:
+def matmul_graph(size: int = 24) -> Graph:
     a, b = O.tensor((size, size), "float32", name="A"), O.tensor((size, size), "float32", name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
@@ -33,7 +33,7 @@ def product(size: int = 24) -> Graph:
 
 
 def saved(folder: Path, **options: Any) -> Path:
-    with xtc.compile(product(), schedule=SCHEDULE, **options) as module:
+    with xtc.compile(matmul_graph(), schedule=SCHEDULE, **options) as module:
         module.save(folder / "product")
     return folder / "product"
 
@@ -69,14 +69,14 @@ def test_one_thread_needs_no_runtime(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nor_does_a_module_without_parallel_loops(tmp_path: Path) -> None:
-    with xtc.compile(product()) as module:
+def test_a_module_without_parallel_loops_needs_no_runtime(tmp_path: Path) -> None:
+    with xtc.compile(matmul_graph()) as module:
         module.save(tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == {MANIFEST_FILE, "module.so"}
 
 
 @pytest.mark.slow
-def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) -> None:
+def test_an_unbound_library_runs_on_the_calling_thread(tmp_path: Path) -> None:
     library = ctypes.CDLL(str(saved(tmp_path, threads=4) / "module.so"))
     a, b = np.random.default_rng(0).standard_normal((2, 24, 24)).astype(np.float32)
     c = np.empty_like(a)
@@ -86,16 +86,16 @@ def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_missing_runtime_is_said(tmp_path: Path) -> None:
+def test_a_missing_runtime_is_reported(tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)
     (folder / "parallel.so").unlink()
-    with pytest.raises(ArtifactError, match=r"'parallel\.so' is not what the manifest says"):
+    with pytest.raises(ArtifactError, match=r"'parallel\.so' does not match the manifest"):
         xtc.load(folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", ["x", "0", "-3", "9999999"])
-def test_a_number_of_threads_that_cannot_be_is_said(number: str, tmp_path: Path) -> None:
+def test_an_invalid_number_of_threads_is_reported(number: str, tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)
     text = (folder / MANIFEST_FILE).read_text()
     (folder / MANIFEST_FILE).write_text(text.replace('"threads": "4"', f'"threads": "{number}"'))
@@ -105,7 +105,7 @@ def test_a_number_of_threads_that_cannot_be_is_said(number: str, tmp_path: Path)
 
 def test_code_for_another_machine_has_the_source_of_the_runtime(tmp_path: Path) -> None:
     artifact = prepare(
-        product(), schedule=SCHEDULE, triple="aarch64-unknown-linux-gnu", threads=4
+        matmul_graph(), schedule=SCHEDULE, triple="aarch64-unknown-linux-gnu", threads=4
     ).build(tmp_path)
     assert set(artifact.manifest.files) == {"module.o", "parallel.c", "parallel.h"}
 
@@ -124,9 +124,9 @@ VECTORS = {"C": {"i": "parallelize", "k": {}, "j": {}, "j#16": "vectorize"}}
 
 
 def arithmetic(schedule: dict[str, Any], threads: int) -> Counter[str]:
-    """How often each instruction on floating-point registers is in the code."""
+    """The count of each instruction on floating-point registers in the code."""
     compilation = prepare(
-        product(256),
+        matmul_graph(256),
         schedule=schedule,
         threads=threads,
         triple="x86_64-unknown-linux-gnu",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops of C code: the same pool, numbers of threads and artifacts as by LLVM."""
+"""Parallel loops of C code: the same pool, thread counts and artifacts as with LLVM."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ print(psutil.Process().num_threads() - before)
 
 
 @pytest.mark.parametrize(("asked", "started"), [(None, 4), (3, 2), (1, 0)])
-def test_a_saved_module_starts_the_threads_it_was_made_for(
+def test_a_saved_module_starts_the_requested_threads(
     asked: int | None, started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with compiled("one loop", threads=asked, codegen="c") as module:
@@ -82,7 +82,7 @@ def test_a_saved_module_starts_the_threads_it_was_made_for(
     assert (ran.stdout, ran.stderr) == (f"{started}\n", "")
 
 
-def test_what_travels_with_a_module(tmp_path: Path) -> None:
+def test_a_saved_module_contains_the_pool(tmp_path: Path) -> None:
     files = {}
     for threads in (1, 4):
         with compiled("one loop", threads=threads, codegen="c") as module:
@@ -90,11 +90,11 @@ def test_what_travels_with_a_module(tmp_path: Path) -> None:
         files[threads] = {path.name for path in (tmp_path / str(threads)).iterdir()}
     assert files == {1: SOURCES, 4: SOURCES | {"parallel.so"}}
     (tmp_path / "4" / "parallel.so").unlink()
-    with pytest.raises(ArtifactError, match=r"'parallel\.so' is not what the manifest says"):
+    with pytest.raises(ArtifactError, match=r"'parallel\.so' does not match the manifest"):
         xtc.load(tmp_path / "4")
 
 
-def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) -> None:
+def test_an_unbound_library_runs_on_the_calling_thread(tmp_path: Path) -> None:
     with compiled("one loop", threads=4, codegen="c") as module:
         module.save(tmp_path / "product")
     library = ctypes.CDLL(str(tmp_path / "product" / "module.so"))
@@ -113,8 +113,8 @@ def test_one_thread_needs_no_runtime() -> None:
     assert "pthread" not in text
 
 
-def test_the_text_declares_what_the_runtime_declares() -> None:
-    """Each declaration of parallel.h that compiled code needs, word for word."""
+def test_the_text_repeats_the_declarations_of_the_runtime() -> None:
+    """Each declaration of parallel.h that compiled code needs, verbatim."""
     header = next(path for path in pool_library._SOURCES if path.suffix == ".h").read_text()
     text = text_of("one loop", threads=2)
     for pattern in (r"typedef void xtc_loop.*?;", r"struct xtc_parallel \{.*?\n\};"):
@@ -123,7 +123,7 @@ def test_the_text_declares_what_the_runtime_declares() -> None:
 
 
 def test_a_program_can_bind_the_pool_itself(tmp_path: Path) -> None:
-    """As parallel.h says: the C of a module, the pool's C and a main function make a program."""
+    """As parallel.h says: a module's C, the pool's C and a main function form a program."""
     program = tmp_path / "main.c"
     program.write_text(
         """

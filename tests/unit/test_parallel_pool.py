@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pool of threads by itself: who runs which iterations, and what is left afterwards."""
+"""The thread pool in isolation: distribution of iterations, and no leaks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from xtc.core.errors import ToolError
 from xtc_targets.host import pool_library
 
 LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-PIECES = 4  # of what a thread is to do, so that others can take some of them
+PIECES = 4  # pieces of a thread's work, so that others can take some of them
 FOREVER = 10**12  # microseconds
-SECONDS = 20  # how long a thread waits for another before a test fails
+SECONDS = 20  # seconds that a thread waits for another one before a test fails
 
 Body = Callable[[int, int], None]
 
@@ -34,7 +34,7 @@ class Runtime:
         self._library = ctypes.CDLL(str(path))
 
     def run(self, body: Body, count: int, threads: int) -> None:
-        """Every error of `body` is raised here."""
+        """Run a loop; errors of `body` are raised here."""
         errors: list[BaseException] = []
 
         def call(_context: int, first: int, last: int) -> None:
@@ -87,11 +87,11 @@ def test_every_iteration_runs_once(runtime: Runtime, count: int, threads: int) -
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_as_many_threads_as_asked_for_run_at_the_same_time(runtime: Runtime, threads: int) -> None:
+def test_the_requested_threads_run_concurrently(runtime: Runtime, threads: int) -> None:
     meet_in_a_loop(runtime, threads)
 
 
-def test_it_returns_when_every_iteration_is_done(runtime: Runtime) -> None:
+def test_a_loop_returns_when_every_iteration_is_done(runtime: Runtime) -> None:
     together = threading.Barrier(3)
     slow: list[int] = []
 
@@ -124,12 +124,12 @@ def test_workers_run_on_other_cores_than_the_callers(runtime: Runtime) -> None:
         seen[is_caller] = os.sched_getaffinity(0)
 
     runtime.run(body, 2, 2)
-    assert seen[True] == mine  # the caller's cores are the program's affair
+    assert seen[True] == mine  # the program chooses the caller's cores
     assert seen[False] < mine
     assert len(seen[False]) == len(mine) - 1
     os.sched_setaffinity(0, {min(mine)})
     try:
-        runtime.run(body, 2, 2)  # no other core is left: they stay where they are
+        runtime.run(body, 2, 2)  # no other core is left, so they stay
     finally:
         os.sched_setaffinity(0, mine)
 
@@ -152,14 +152,14 @@ def test_threads_stay_for_the_next_loop_and_end_when_stopped(runtime: Runtime) -
     assert threads_of_process() == before + 2
 
 
-def test_one_thread_or_one_iteration_starts_none(runtime: Runtime) -> None:
+def test_one_thread_or_one_iteration_starts_no_worker(runtime: Runtime) -> None:
     before = threads_of_process()
     runtime.run(lambda _first, _last: None, 64, 1)
     runtime.run(lambda _first, _last: None, 1, 8)
     assert threads_of_process() == before
 
 
-def test_a_thread_takes_over_what_another_has_not_begun(runtime: Runtime) -> None:
+def test_a_thread_takes_pieces_that_another_has_not_begun(runtime: Runtime) -> None:
     done = threading.Semaphore(0)
 
     def body(first: int, _last: int) -> None:
@@ -177,18 +177,18 @@ def test_threads_find_every_loop_however_long_they_stay_awake(runtime: Runtime, 
     for threads in (2, 2, 3, 2, 4):
         meet_in_a_loop(runtime, threads)
         time.sleep(0.001)
-    runtime.stop()  # ends those that are still awake, too
+    runtime.stop()  # also ends those that are still awake
 
 
 def idle_seconds_of_cores() -> float:
-    """What this process takes of its cores while it does nothing."""
+    """The CPU time that this process uses while it is idle."""
     time.sleep(0.05)
     before = time.process_time()
     time.sleep(0.3)
     return time.process_time() - before
 
 
-def test_idle_threads_leave_their_cores_after_a_moment(runtime: Runtime) -> None:
+def test_idle_threads_sleep_after_the_spin_time(runtime: Runtime) -> None:
     runtime.run(lambda _first, _last: None, 64, 2)
     assert idle_seconds_of_cores() < 0.1
 
@@ -215,7 +215,7 @@ def test_a_caller_with_too_few_cores_sleeps_while_it_waits(runtime: Runtime) -> 
     assert time.process_time() - before < 0.2
 
 
-def test_a_loop_inside_another_runs_on_the_thread_that_met_it(runtime: Runtime) -> None:
+def test_a_nested_loop_runs_on_its_thread(runtime: Runtime) -> None:
     met: list[tuple[int, int]] = []
 
     def outer(_first: int, _last: int) -> None:
@@ -230,7 +230,7 @@ def test_a_loop_inside_another_runs_on_the_thread_that_met_it(runtime: Runtime) 
     assert met == [(0, 10)] * 4
 
 
-def test_a_loop_beside_another_does_not_wait_for_it(runtime: Runtime) -> None:
+def test_concurrent_loops_do_not_wait_for_each_other(runtime: Runtime) -> None:
     done = threading.Event()
     started = threading.Event()
 
@@ -248,7 +248,7 @@ def test_a_loop_beside_another_does_not_wait_for_it(runtime: Runtime) -> None:
     assert ranges == [(0, 10)]
 
 
-def test_a_child_process_has_a_pool_of_its_own(runtime: Runtime) -> None:
+def test_a_child_process_has_a_separate_pool(runtime: Runtime) -> None:
     runtime.run(lambda _first, _last: None, 4, 4)
     child = os.fork()
     if child == 0:
@@ -261,7 +261,7 @@ def test_a_child_process_has_a_pool_of_its_own(runtime: Runtime) -> None:
 
 
 def _threads_of_three_chunks(runtime: Runtime) -> int:
-    """How many threads the process has after three ran at the same time; 99 where they did not."""
+    """The number of threads after three ran concurrently; 99 if they did not."""
     together = threading.Barrier(3)
     try:
         runtime.run(lambda _first, _last: void(together.wait(SECONDS)), 3, 3)
@@ -285,7 +285,7 @@ def test_signals_go_to_the_threads_of_the_program(runtime: Runtime) -> None:
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
-def test_a_missing_compiler_is_said_where_the_library_is_built(
+def test_building_the_library_reports_a_missing_compiler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XTC_CC", "no-such-compiler")

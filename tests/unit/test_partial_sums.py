@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors over a reduction alone: partial sums, where the order is free or given free."""
+"""Vectors over a reduction: partial sums, where the order is free or permitted."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Graph, Callable[[NodeSchedule], None]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
 @pytest.mark.parametrize("case", list(CASES))
-def test_partial_sums_are_right(case: str, codegen: str) -> None:
+def test_partial_sums_are_correct(case: str, codegen: str) -> None:
     graph, write = CASES[case]
     schedule = xtc.Schedule(graph)
     write(schedule["C"])
@@ -92,8 +92,9 @@ def test_a_body_without_partial_results_is_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("word", ["vectorize", "vectorize:reassociate"])
-def test_vectors_over_k_alone_are_partial_sums_where_instructions_add_up_groups(word: str) -> None:
-    """Two of int8 are a group beside vectors of the result only, in the graph as in the IR."""
+def test_vectors_over_k_alone_are_partial_sums_despite_dot_products(word: str) -> None:
+    """Two elements of int8 form a group only beside vectors of the result, in the graph as in the
+    IR."""
     a, x = O.tensor((13, 17), "int8", name="A"), O.tensor((13,), "int8", name="X")
     with O.graph() as gb:
         O.gemv(a, x, transpose=True, name="C")

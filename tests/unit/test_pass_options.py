@@ -45,7 +45,7 @@ def test_options_are_parsed(text: str, parsed: Tile) -> None:
     assert Tile.parse_options(text) == parsed
 
 
-def test_what_a_pass_prints_is_parsed_again() -> None:
+def test_the_text_of_a_pass_is_parsed_again() -> None:
     tile = Tile(3, (0, 1), ("k",), peel=True, kind="deep")
     assert str(tile) == "tile{rows=3 order=0,1 names=k peel=true kind=deep}"
     assert Tile.parse_options(split_pass(str(tile))[1]) == tile
@@ -68,13 +68,13 @@ def test_an_empty_tuple_is_empty_text() -> None:
         ("rows=1 kinds=x", "pass 'tile' has no option 'kinds'"),
     ],
 )
-def test_options_that_do_not_fit(text: str, message: str) -> None:
+def test_invalid_options_are_refused(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Tile.parse_options(text)
 
 
 @pytest.mark.parametrize("text", ["", "a b", "tile{", "tile{a=1}{b=2}", "Tile", "tile{a={1}}"])
-def test_what_is_no_pass(text: str) -> None:
+def test_an_invalid_pass_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="is not a pass"):
         split_pass(text)
 
@@ -95,7 +95,7 @@ def test_what_is_no_pass(text: str) -> None:
         ("1,2", tuple[int, ...], (1, 2)),
     ],
 )
-def test_texts_and_the_values_they_mean(text: str, declared: Any, value: object) -> None:
+def test_texts_are_parsed_to_values(text: str, declared: Any, value: object) -> None:
     parsed = parse(text, declared)
     assert (parsed, type(parsed)) == (value, type(value))
     assert fits(parsed, declared)
@@ -105,7 +105,7 @@ def test_texts_and_the_values_they_mean(text: str, declared: Any, value: object)
     ("text", "declared"),
     [("x", int), ("1.5", int), ("x", int | None), ("c", Literal["a", "b"]), ("2", bool)],
 )
-def test_texts_that_mean_nothing(text: str, declared: Any) -> None:
+def test_invalid_texts_are_refused(text: str, declared: Any) -> None:
     with pytest.raises(ValueError, match=text):
         parse(text, declared)
 
@@ -132,7 +132,7 @@ def test_values_and_declared_types(value: object, declared: Any, right: bool) ->
     assert fits(value, declared) is right
 
 
-def test_types_are_named_as_people_write_them() -> None:
+def test_types_are_named_as_in_annotations() -> None:
     assert type_text(int) == "int"
     assert type_text(str | None) == "str | None"
 

@@ -22,7 +22,7 @@ SHORT = 0.002
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", ml_dtypes.bfloat16])
-def test_peak_is_a_rate_that_a_core_can_have(dtype: str) -> None:
+def test_the_peak_is_plausible(dtype: str) -> None:
     # An optimizer that deletes the loop would give rates far above any core's.
     assert 0 < peak.peak_flops(dtype, seconds=SHORT) < 1e13
 
@@ -43,7 +43,7 @@ def test_other_element_types(dtype: str) -> None:
         peak.peak_flops(dtype)
 
 
-def test_operators_of_such_types_are_measured_without_it() -> None:
+def test_operators_of_other_types_are_measured_without_a_peak() -> None:
     x = O.tensor((8, 8), "int32", name="X")
     with O.graph(name="twice") as builder:
         O.add(x, x)
@@ -89,7 +89,9 @@ def test_operations_of_an_iteration() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("iterations", [1, 2, 3, 9])
-def test_kernel_computes_every_element_that_often(dtype: str, fused: bool, iterations: int) -> None:
+def test_the_kernel_computes_every_element_the_expected_number_of_times(
+    dtype: str, fused: bool, iterations: int
+) -> None:
     shape = shape_for(dtype, Machine.host().features)
     if not fused:
         shape = dataclasses.replace(shape, fused=False)
@@ -110,7 +112,7 @@ OWN_DOTS = [
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8", "int16"])
-def test_no_instruction_no_shape(dtype: str) -> None:
+def test_a_processor_without_the_instruction_has_no_shape(dtype: str) -> None:
     assert dot_shape_for(dtype, ()) is None
 
 
@@ -128,7 +130,9 @@ def test_dot_kernels_are_right_for_every_processor(feature: str) -> None:
 
 @pytest.mark.parametrize("shape", OWN_DOTS, ids=lambda shape: shape.dot.element)
 @pytest.mark.parametrize("iterations", [1, 2, 9])
-def test_dot_kernel_adds_every_group_that_often(shape: DotShape, iterations: int) -> None:
+def test_the_dot_kernel_adds_every_group_the_expected_number_of_times(
+    shape: DotShape, iterations: int
+) -> None:
     got = peak.start_values(shape)
     m, a = peak.factors(shape)
     with peak.loaded_function(shape) as function:

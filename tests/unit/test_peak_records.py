@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peaks, disturbances and counter overhead: what a measurement is held against."""
+"""Peaks, disturbances and counter overhead: the references of a measurement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHORT = 0.002
 
 @pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
-    """What the next measurements of a peak give, in a new process on a new machine."""
+    """The next measured peaks, in a new process on a new machine."""
     given: list[float] = []
     monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(peak, "_known", {})
@@ -34,7 +34,7 @@ def rates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
     return given
 
 
-def test_the_best_ever_seen_counts(rates: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_peak_so_far_is_used(rates: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     rates += [5e9, 4e9, 3e9, 7e9]
     assert peak.peak_flops("float32") == 5e9
     assert peak.peak_flops("float32", again=True) == 5e9
@@ -44,7 +44,7 @@ def test_the_best_ever_seen_counts(rates: list[float], monkeypatch: pytest.Monke
     assert not rates
 
 
-def test_other_threads_and_types_have_peaks_of_their_own(rates: list[float]) -> None:
+def test_other_threads_and_types_have_separate_peaks(rates: list[float]) -> None:
     rates += [5e9, 9e9, 2e9]
     assert peak.peak_flops("float32", 1) == 5e9
     assert peak.peak_flops("float32", 2) == 9e9
@@ -52,7 +52,7 @@ def test_other_threads_and_types_have_peaks_of_their_own(rates: list[float]) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"x": "y"}', b"\xff", b"[" * 100_000])
-def test_a_damaged_record_is_no_record(rates: list[float], content: bytes, tmp_path: Path) -> None:
+def test_a_damaged_record_is_ignored(rates: list[float], content: bytes, tmp_path: Path) -> None:
     rates += [5e9, 6e9]
     peak.peak_flops("float32")
     (tmp_path / "cache" / best_peaks.FILE).write_bytes(content)
@@ -95,7 +95,7 @@ def test_code_without_parallel_loops_has_the_peak_of_one_core(
     assert asked == [1]
 
 
-def test_a_rate_above_the_peak_has_it_measured_again() -> None:
+def test_a_rate_above_the_peak_triggers_another_measurement() -> None:
     asked: list[str] = []
 
     def of(name: str, rate: float) -> Callable[[], float]:
@@ -113,7 +113,7 @@ def test_a_rate_above_the_peak_has_it_measured_again() -> None:
     assert asked == ["first", "again", "high"]
 
 
-def test_wide_vectors_are_tried_in_halves() -> None:
+def test_wide_vectors_are_also_measured_as_halves() -> None:
     wide = "+avx,+avx2,+fma,+avx512f" in Machine.host().features.replace(",+", ",+")
     shapes = peak._shapes("float32")
     assert len(shapes) == (2 if wide or "avx512f" in Machine.host().features else 1)
@@ -123,7 +123,7 @@ def test_wide_vectors_are_tried_in_halves() -> None:
     ("seconds", "taken", "disturbed"),
     [(1.0, 0, False), (1.0, 15, False), (1.0, 400, True), (1e-3, 1, False), (1e-3, 3, True)],
 )
-def test_runs_say_that_they_were_disturbed(seconds: float, taken: int, disturbed: bool) -> None:
+def test_disturbed_runs_are_marked(seconds: float, taken: int, disturbed: bool) -> None:
     timing = Timing((seconds / 2, seconds / 2), 1, taken)
     assert timing.is_disturbed == disturbed
     text = str(measure_function(lambda: None, repeat=1).__class__(timing))
@@ -150,7 +150,7 @@ class FakeCounters:
 
 
 @pytest.mark.parametrize("number", [1, 1000])
-def test_counting_itself_is_not_counted(number: int) -> None:
+def test_the_overhead_of_counting_is_subtracted(number: int) -> None:
     counters = FakeCounters()
 
     def call() -> None:
@@ -159,7 +159,7 @@ def test_counting_itself_is_not_counted(number: int) -> None:
     assert count_calls(call, number, counters) == {"task_clock": 30.0}  # type: ignore[arg-type]
 
 
-def test_the_first_count_meets_cold_caches() -> None:
+def test_the_first_count_runs_with_cold_caches() -> None:
     counters = FakeCounters()
     cold = iter([9000])
 

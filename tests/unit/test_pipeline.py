@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages are run in order, shown on the way, and explained when a pass fails."""
+"""Stages run in order, are printed on request, and failing passes are explained."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PIPELINE = Pipeline(
     )
 )
 DEAD = "func.func @f() {\n  %0 = arith.constant 1 : i32\n  return\n}"
-# No sequence for the interpreter: it fails, wherever in a pipeline it stands.
+# Without a named sequence, the interpreter fails anywhere in a pipeline.
 FAILING = ("canonicalize", "transform-interpreter", "cse")
 
 
@@ -97,7 +97,7 @@ def test_passes_are_shown_one_by_one(module: mlir.Operation, tmp_path: Path) -> 
     assert {"scheduled/canonicalize", "lowered/cse"} < set(runner.seconds)
 
 
-def test_own_passes_stand_among_mlir_s(module: mlir.Operation) -> None:
+def test_passes_of_the_project_and_of_mlir_are_mixed(module: mlir.Operation) -> None:
     PassRunner().run(module, steps("canonicalize", Rename("h"), "cse"))
     assert "func.func @h" in str(module)
 
@@ -114,10 +114,10 @@ def test_the_failing_pass_is_named_with_its_own_input(
     assert failure.value.hints == (
         f"reproduce with: xtc-opt {shlex.quote(str(saved))} --transform-interpreter",
     )
-    assert "constant" not in saved.read_text()  # canonicalize had run
+    assert "constant" not in saved.read_text()  # canonicalize has run
 
 
-def test_what_fails_only_together_is_reproduced_together(
+def test_a_failure_of_a_sequence_is_reproduced_as_a_sequence(
     module: mlir.Operation, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: mlir.Operation, group: tuple[str, ...], *_name: str) -> None:
@@ -132,7 +132,7 @@ def test_what_fails_only_together_is_reproduced_together(
     assert "constant" in saved.read_text()
 
 
-def test_a_pass_of_ours_that_breaks_the_module_is_named(
+def test_a_pass_that_invalidates_the_module_is_named(
     module: mlir.Operation, temporary: Path
 ) -> None:
     with pytest.raises(CompileError, match="pass 'break' failed: MLIR refused") as failure:
@@ -151,22 +151,22 @@ def test_a_pass_of_ours_that_breaks_the_module_is_named(
         ("canonicalize{top-down=false}", "--canonicalize{top-down=false}"),
     ],
 )
-def test_a_step_as_an_option(step: Pass | str, option: str) -> None:
+def test_a_pass_prints_as_an_option(step: Pass | str, option: str) -> None:
     assert command_line_option(step) == option
 
 
 @pytest.mark.parametrize("step", ["no-such-pass", "cse{no=1}", "func.func(", "cse,,cse"])
-def test_what_mlir_does_not_have(step: str) -> None:
+def test_unknown_passes_are_refused(step: str) -> None:
     with pytest.raises(UserError, match="MLIR has no pass"):
         check_step(step)
 
 
-def test_what_mlir_has() -> None:
+def test_passes_of_mlir_are_known() -> None:
     check_step("func.func(cse,canonicalize{top-down=false})")
 
 
 def test_a_copy_keeps_barriers_and_their_locations(module: mlir.Operation) -> None:
-    """The parser of `nvvm.barrier` takes a location that stands behind it for an attribute."""
+    """The parser of `nvvm.barrier` parses a trailing location as an attribute."""
     with module.context:
         segments = "{operandSegmentSizes = array<i32: 0, 0, 0>}"
         text = f'"nvvm.barrier"() {segments} : () -> () loc("a.py":3:5)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers that share memory by their lifetimes."""
+"""Offsets of buffers that share memory according to their lifetimes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _random(seed: int) -> list[Extent]:
     return extents
 
 
-def test_buffers_that_live_at_the_same_time_do_not_overlap() -> None:
+def test_buffers_with_overlapping_lifetimes_do_not_overlap() -> None:
     for seed in range(200):
         extents = _random(seed)
         offsets = place(extents)
@@ -32,7 +32,7 @@ def test_buffers_that_live_at_the_same_time_do_not_overlap() -> None:
                     assert apart, seed
 
 
-def test_plans_stay_near_the_most_that_is_alive() -> None:
+def test_plans_are_close_to_the_peak_of_live_bytes() -> None:
     worst = 1.0
     for seed in range(200):
         extents = _random(seed)
@@ -47,8 +47,8 @@ def test_a_chain_needs_two_neighbors() -> None:
     assert footprint(extents, place(extents)) == lower_bound(extents) == 64 * 39
 
 
-def test_the_best_order_wins() -> None:
-    # By size alone the long-lived buffer lands above a hole that nothing fits into.
+def test_the_best_order_is_used() -> None:
+    # Ordered by size, the long-lived buffer lies above a gap in which nothing fits.
     extents = [Extent(0, 1, 128), Extent(0, 3, 64), Extent(2, 3, 128), Extent(1, 2, 64)]
     assert footprint(extents, place(extents)) == lower_bound(extents)
 
@@ -58,8 +58,8 @@ def test_no_buffers_need_no_memory() -> None:
     assert footprint([], []) == lower_bound([]) == 0
 
 
-def test_swaps_reach_what_orders_miss() -> None:
-    """Chains of neighbors in which the largest, placed first, leave gaps that nothing fits."""
+def test_swaps_improve_on_all_orders() -> None:
+    """Chains of neighbors in which the largest buffers, placed first, leave unusable gaps."""
     sizes = (27648, 28227, 20000, 18432, 38416, 9216)
     extents = [Extent(time, time + 1, size) for time, size in enumerate(sizes)]
     least = lower_bound(extents)

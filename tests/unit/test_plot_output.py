@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-plot: its files are the same each time, hold no foreign markup, and load nothing."""
+"""xtc-plot: deterministic files without foreign markup or external references."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLOTS: tuple[Callable[[Measured], Picture], ...] = (
 
 
 def a_search(name: str = "product") -> Measured:
-    """A run in which every text is, or contains, `name`."""
+    """A run in which every text is or contains `name`."""
     texts = ("name", "text", "machine", "sampler", "options", "dtype", "strategy", "started")
     run = replace(a_product(), versions={name: name}, **dict.fromkeys(texts, name))
     tried = [
@@ -58,7 +58,7 @@ def as_stored(text: str) -> str:
 
 
 @pytest.mark.parametrize("draw", PLOTS)
-def test_svg_is_well_formed_and_the_same_each_time(draw: Callable[[Measured], Picture]) -> None:
+def test_svg_is_well_formed_and_deterministic(draw: Callable[[Measured], Picture]) -> None:
     first = svg_text(draw(a_search()))
     assert first == svg_text(draw(a_search()))
     root = ElementTree.fromstring(first)  # noqa: S314  our own
@@ -71,7 +71,7 @@ def test_svg_is_well_formed_and_the_same_each_time(draw: Callable[[Measured], Pi
 
 
 @pytest.mark.parametrize("draw", PLOTS)
-def test_what_is_in_a_database_stays_text(draw: Callable[[Measured], Picture]) -> None:
+def test_texts_of_a_database_are_escaped(draw: Callable[[Measured], Picture]) -> None:
     root = ElementTree.fromstring(svg_text(draw(a_search(BAD))))  # noqa: S314  our own
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "title", "style", "defs", "g", "path", "text", "use", "clipPath", "rect"}
@@ -79,7 +79,7 @@ def test_what_is_in_a_database_stays_text(draw: Callable[[Measured], Picture]) -
 
 
 class Page(HTMLParser):
-    """Collects what a page would load or run."""
+    """Collects the references and scripts of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Page(HTMLParser):
         self.texts.append(data)
 
 
-def test_the_report_loads_and_runs_nothing() -> None:
+def test_the_report_has_no_references_and_scripts() -> None:
     text = report_text(a_search(BAD), replace(a_search(BAD), run=replace(a_product(), number=2)))
     page = Page(text)
     assert not page.tags & {"script", "link", "img", "iframe", "object", "embed", "base", "image"}
@@ -123,7 +123,7 @@ def test_the_report_has_the_numbers() -> None:
     assert report_text(a_search()) == text
 
 
-def test_the_report_says_which_plot_there_is_not() -> None:
+def test_the_report_names_missing_plots() -> None:
     text = report_text(measured(right(0.01), run=replace(a_product(), peak=None)))
     assert "run 1 varied no parameter" in text
     assert "no roofline: the machine&#x27;s peak was not measured" in text
@@ -132,7 +132,7 @@ def test_the_report_says_which_plot_there_is_not() -> None:
         report_text(a_search(), x="z")
 
 
-def test_png_is_the_same_each_time() -> None:
+def test_png_is_deterministic() -> None:
     first = png_bytes(roofline(a_search()))
     assert first.startswith(b"\x89PNG")
     assert first == png_bytes(roofline(a_search()))
@@ -193,14 +193,14 @@ def test_without_matplotlib_the_extra_is_named(
         ("UPDATE results SET schedule = x'00'", "a text of another type"),
     ],
 )
-def test_nonsense_in_a_database_is_refused(path: Path, change: str, message: str) -> None:
+def test_invalid_values_in_a_database_are_refused(path: Path, change: str, message: str) -> None:
     with sqlite3.connect(path) as base:
         base.execute(change)
     base.close()
     refused(path, "convergence --run 1", message)
 
 
-def test_the_users_own_settings_of_matplotlib_play_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_matplotlib_settings_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib as mpl
 
     usual = svg_text(convergence(a_search()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make venv` says plainly what a fresh machine lacks."""
+"""`make venv` reports missing prerequisites."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def test_a_complete_machine_passes(machine: Path) -> None:
     assert run(machine) == (0, "")
 
 
-def test_no_python(machine: Path) -> None:
+def test_a_missing_python_is_reported(machine: Path) -> None:
     (machine / "python3").unlink()
     code, message = run(machine)
     assert code == 1
     assert "missing: Python ('python3' is not there)" in message
 
 
-def test_python_too_old(machine: Path) -> None:
+def test_an_old_python_is_reported(machine: Path) -> None:
     program(machine, "python3", PYTHON.format(version="3.9", too_old=1, without_venv=0))
     code, message = run(machine)
     assert code == 1
     assert "missing: Python 3.10 or newer ('python3' is 3.9;" in message
 
 
-def test_no_venv_module(machine: Path) -> None:
+def test_a_missing_venv_module_is_reported(machine: Path) -> None:
     program(machine, "python3", PYTHON.format(version="3.12", too_old=0, without_venv=1))
     code, message = run(machine)
     assert code == 1
@@ -71,7 +71,7 @@ def test_no_venv_module(machine: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [None, "cat >/dev/null; exit 1"], ids=["absent", "broken"])
-def test_no_compiler(machine: Path, body: str | None) -> None:
+def test_a_missing_compiler_is_reported(machine: Path, body: str | None) -> None:
     (machine / "cc").unlink()
     if body:
         program(machine, "cc", body)
@@ -85,7 +85,7 @@ def test_another_compiler_can_be_named(machine: Path) -> None:
     assert run(machine, XTC_CC="clang") == (0, "")
 
 
-def test_everything_missing_is_named_at_once(machine: Path) -> None:
+def test_all_missing_prerequisites_are_reported_together(machine: Path) -> None:
     (machine / "python3").unlink()
     (machine / "cc").unlink()
     assert run(machine)[1].count("missing: ") == 2

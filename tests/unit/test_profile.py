@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of a call goes."""
+"""Profiles of calls by operator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from xtc_targets.host.options import HostOptions
 
 
 @pytest.mark.slow
-def test_a_profile_is_of_every_operator_and_changes_no_result(
+def test_a_profile_has_every_operator_and_changes_no_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(LocalHost, "peaks_by_width", lambda self, dtype: {256: 1e11})
@@ -50,7 +50,7 @@ def test_a_profile_is_of_every_operator_and_changes_no_result(
     assert len([n for operator in found.operators for n in operator.computes]) == len(graph.nodes)
     assert {span.name for span in found.spans} == {operator.name for operator in found.operators}
     assert all(first.end == second.begin for first, second in itertools.pairwise(found.spans))
-    # So short a call is put together of several, of which one may have been interrupted.
+    # The profile of a short call combines several calls, one of which may have been interrupted.
     assert found.spans[-1].end == sum(span.end - span.begin for span in found.spans) > 0
     assert found.seconds > 0
     kernels = [operator.kernels for operator in found.operators]
@@ -59,7 +59,7 @@ def test_a_profile_is_of_every_operator_and_changes_no_result(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cache", [True, False])
-def test_the_recording_program_is_kept_only_where_the_program_is(
+def test_the_instrumented_program_is_cached_only_if_the_program_is(
     cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XTC_CACHE", "1")
@@ -74,7 +74,7 @@ def test_the_recording_program_is_kept_only_where_the_program_is(
     assert len(list(tmp_path.glob("entries/*"))) == (2 if cache else 0)
 
 
-def test_what_is_fused_belongs_to_the_operator_that_reads_it() -> None:
+def test_fused_operators_belong_to_their_reader() -> None:
     x, w = O.tensor((4, 4), name="x"), O.tensor((4, 4), name="w")
     with O.graph(name="g") as gb:
         a = O.matmul(x, w, name="a")
@@ -105,8 +105,10 @@ def test_rates_and_rooflines() -> None:
     a, b = _profile().operators
     assert a.flop_rate == pytest.approx(1e9)
     assert b.byte_rate == pytest.approx(4e9)
-    assert a.of_peak(4e9) == pytest.approx(0.2)  # what is executed counts there
-    assert b.of_peak(4e9) == pytest.approx(0.00025)  # by the graph, where nothing else is known
+    assert a.of_peak(4e9) == pytest.approx(0.2)  # executed operations count for the peak
+    assert b.of_peak(4e9) == pytest.approx(
+        0.00025
+    )  # operations of the graph if the executed ones are unknown
     assert _profile().roofline(a) == pytest.approx(0.2)
     assert _profile().roofline(b) == pytest.approx(0.5)
     assert a.intensity == 1600
@@ -127,8 +129,8 @@ def test_the_table_has_the_slowest_first_and_sums_the_others() -> None:
     )
 
 
-def test_what_is_read_from_caches_is_no_part_of_a_roofline() -> None:
-    """Faster than main memory is read, and slower than the peak."""
+def test_arrays_read_from_caches_have_no_roofline() -> None:
+    """Read faster than main memory allows, and below the peak."""
     operator = OperatorTime("a", ("relu",), (), 1e-3, 1000, 16_000_000)
     found = replace(_profile(), operators=(operator,))
     assert found.roofline(operator) == pytest.approx(2)
@@ -148,7 +150,7 @@ def test_a_row_names_the_first_operators_of_a_file(origins: tuple[str, ...], tex
     assert text in replace(_profile(), operators=(operator,)).table()
 
 
-def test_the_middle_half_leaves_out_as_many_fast_calls_as_slow_ones() -> None:
+def test_the_middle_half_omits_equally_many_fast_and_slow_calls() -> None:
     assert middle_half([5, 1, 9, 3, 4, 100, 2, 3]) == [0, 3, 4, 7]
     assert middle_half([7]) == [0]
     assert middle_half([2, 3, 1]) == [0, 1, 2]
@@ -162,7 +164,7 @@ def test_the_middle_half_leaves_out_as_many_fast_calls_as_slow_ones() -> None:
         (2.5, "repeat=2.5 is not an integer"),
     ],
 )
-def test_a_number_of_calls_that_nobody_can_make(repeat: object, text: str) -> None:
+def test_an_invalid_number_of_calls_is_refused(repeat: object, text: str) -> None:
     with pytest.raises(UserError, match=re.escape(text)):
         require_calls(repeat)
 
@@ -207,7 +209,7 @@ def test_parallel_loops_are_recorded_by_thread() -> None:
         array = np.ones((512, 512), np.float32)
         pieces = loaded.pieces(lambda: module(array))
         begin, middle, end = loaded.stamps()
-        assert {piece.thread for piece in pieces} <= {0, 1}  # how many come is the machine's choice
+        assert {piece.thread for piece in pieces} <= {0, 1}  # their number depends on the machine
         assert all(begin <= piece.begin <= piece.end <= end for piece in pieces)
         assert {piece.begin < middle for piece in pieces} == {True, False}
         assert [kernel.node for kernel in loaded.kernels] == ["a", "b"]
@@ -227,7 +229,7 @@ def _device_profile() -> Profile:
     return Profile("g", host, spans, 1.0, 1.0, 1, devices=devices)
 
 
-def test_the_table_of_a_device_is_its_own() -> None:
+def test_a_device_has_a_separate_table() -> None:
     assert _device_profile().table() == (
         "profile of g: 1 call, one command after another\n"
         "npu0: peak 4.0 GFLOP/s, reading 2.0 GB/s\n"

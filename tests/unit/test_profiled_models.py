@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of models of files, free sizes, loops, several devices, and in several threads."""
+"""Profiles of models with dynamic sizes, loops, several devices, and from several threads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ g (float[N, 8] x, float[8, 8] w) => (float[N, 8] y) {
 
 @pytest.fixture(autouse=True)
 def _known_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the host, so that no test measures them."""
+    """Replace the host's rates, so that no test measures them."""
     monkeypatch.setattr(LocalHost, "peaks_by_width", lambda self, dtype: {256: 1e11})
     monkeypatch.setattr(LocalHost, "memory_bandwidth", lambda self: 1e10)
 
@@ -49,22 +49,26 @@ def test_rows_name_the_operators_of_the_file() -> None:
     with xtc.compile(model.graph, threads=1) as module:
         found = module.profile(repeat=1)
     named = [operator.origins for operator in found.operators]
-    assert named == [("first",), ("cut",), ("y",)]  # a node without a name has that of its result
+    assert named == [
+        ("first",),
+        ("cut",),
+        ("y",),
+    ]  # a node without a name is named after its result
     assert "  matmul  of first\n" in found.table()
     assert found.timeline()["traceEvents"][2]["args"]["of the file"] == "first"
 
 
-def test_a_model_with_free_sizes_is_profiled_on_arrays() -> None:
+def test_a_model_with_dynamic_sizes_is_profiled_on_arrays() -> None:
     with xtc.compile(xtc.from_onnx(onnx.parser.parse_model(MODEL)), threads=1) as module:
         found = module.profile(_ones(3, 8), _ones(8, 8), repeat=1)
         assert sum(operator.nbytes for operator in found.operators) == 4 * (64 + 6 * 3 * 8)
-        with pytest.raises(UserError, match="'g' has free sizes, so a profile takes arrays"):
+        with pytest.raises(UserError, match="'g' has dynamic sizes, so a profile takes arrays"):
             module.profile(repeat=1)
         assert isinstance(module, SpecializedModule)
         assert module.specialize(N=5).profile(repeat=1).operators
 
 
-def test_a_bucket_is_profiled_at_its_own_size() -> None:
+def test_a_bucket_is_profiled_at_its_size() -> None:
     model = xtc.from_onnx(onnx.parser.parse_model(MODEL))
     with xtc.compile(model, buckets={"N": [4]}, threads=1) as module:
         before = module(_ones(3, 8), _ones(8, 8))
@@ -89,7 +93,7 @@ def _product() -> xtc.Graph:
     return gb.graph
 
 
-def test_several_threads_profile_a_module_at_once() -> None:
+def test_several_threads_profile_a_module_concurrently() -> None:
     found: list[Profile] = []
     with xtc.compile(_product(), threads=1) as module:
         callers = [
@@ -104,7 +108,7 @@ def test_several_threads_profile_a_module_at_once() -> None:
     assert all(operator.seconds > 0 for profile in found for operator in profile.operators)
 
 
-def test_modelled_devices_are_named_so_beside_measured_ones() -> None:
+def test_modelled_devices_are_labeled_beside_measured_ones() -> None:
     x = O.tensor((8, 8), name="x")
     with O.graph(name="g") as gb:
         a = O.matmul(x, x, name="a", device="mppa")
@@ -119,7 +123,7 @@ def test_modelled_devices_are_named_so_beside_measured_ones() -> None:
     }
 
 
-def test_what_cannot_be_profiled_says_so(tmp_path: Path) -> None:
+def test_unprofilable_modules_are_explained(tmp_path: Path) -> None:
     with xtc.compile(_product(), threads=1) as module:
         module.save(tmp_path / "saved")
         with pytest.raises(UserError, match=re.escape("'x' has shape (8, 8), not (3, 3)")):
@@ -128,6 +132,6 @@ def test_what_cannot_be_profiled_says_so(tmp_path: Path) -> None:
         module.profile()
     with (
         xtc.load(tmp_path / "saved") as loaded,
-        pytest.raises(UserError, match="'g' was loaded from files, which do not hold its graph"),
+        pytest.raises(UserError, match="'g' was loaded from files, which do not contain its graph"),
     ):
         loaded.profile()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels whose code is generated part by part, beside the rest of a program."""
+"""Code generation of kernels in parts, beside the rest of a program."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _names(module: Any) -> list[str]:
     return [symbol_of(op) for op in top_level(module)]
 
 
-def test_parts_have_what_needs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_contain_self_contained_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_parts, "PART_OPERATIONS", 1)
     text = _PROGRAM.replace("  call @shared(%x) : (memref<8xf32>) -> ()\n", "")
     with Context():
@@ -75,7 +75,7 @@ def test_parts_have_what_needs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> 
         assert all("xtc.constant_bytes = 1024 : i64" in str(part) for part in parts)
 
 
-def test_a_function_that_several_call_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_with_several_callers_is_not_extracted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_parts, "PART_OPERATIONS", 1)
     both = "  call @both(%x) : (memref<8xf32>) -> ()\n"
     text = _PROGRAM.replace(both, both + both.replace("both", "shared"))
@@ -86,7 +86,7 @@ def test_a_function_that_several_call_stays(monkeypatch: pytest.MonkeyPatch) -> 
         assert {"plain", "shared"} <= set(_names(module))
 
 
-def test_a_single_part_is_not_taken_out() -> None:
+def test_a_single_part_is_not_extracted() -> None:
     with Context():
         module = Module.parse(_PROGRAM).operation
         assert not program_parts.take_parts(module, "net")
@@ -140,7 +140,7 @@ def test_an_error_ends_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     xtc.compile(gb.graph, cache=False).close()
 
 
-def test_collections_are_rare_inside_and_as_before_outside() -> None:
+def test_garbage_collection_is_rare_inside_and_restored_outside() -> None:
     before = gc.get_threshold()
     with rare_collections(), rare_collections():
         assert gc.get_threshold()[0] >= before[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python's operators on tensors write what NumPy's compute."""
+"""Python's operators on tensors agree with NumPy's."""
 
 from __future__ import annotations
 

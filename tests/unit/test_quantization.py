@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc.quantize: what becomes int8, how near it is, and what it refuses."""
+"""xtc.quantize: converted operators, accuracy, and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def samples(count: int = 16) -> list[Any]:
     return [rng.normal(0, 1, (2, 8, 8, 3)).astype(np.float32) for _ in range(count)]
 
 
-def test_all_operators_become_int8_and_stay_near() -> None:
+def test_all_operators_become_int8_within_tolerance() -> None:
     graph = network()
     quantized = xtc.quantize(graph, samples())
     names = [error.name for error in quantized.errors]
@@ -71,7 +71,7 @@ def test_channels_have_their_own_scales() -> None:
     assert np.allclose(scales[1:] / scales[:-1], 10, rtol=1e-3)
 
 
-def test_what_has_no_form_in_int8_stays_float() -> None:
+def test_operators_without_an_int8_form_stay_float() -> None:
     x = O.tensor((4, 6), name="x")
     with O.graph(name="mixed") as gb:
         y = O.cumsum(O.relu(O.matmul(x, weights(6, 6))), axis=1, name="sums")
@@ -81,7 +81,7 @@ def test_what_has_no_form_in_int8_stays_float() -> None:
     assert forms == {"relu0": "int8", "sums": "float32", "y": "int8"}
 
 
-def test_an_output_that_others_read_and_constants() -> None:
+def test_outputs_with_readers_and_constants_are_quantized() -> None:
     x = O.tensor((1, 6), name="x")
     with O.graph(name="shared") as gb:
         y = O.mul(x, weights(6), name="y")

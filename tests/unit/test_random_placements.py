@@ -21,7 +21,8 @@ COUNT = max(10, settings().max_examples // 3)
 
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[DriverDevice]]:
-    """Two of one target, a GPU, and another one; races and late transfers are visible on two."""
+    """Two devices of one target, a GPU, and another one; two of them expose races and late
+    transfers."""
     exposing = MppaOptions(sim_schedule="shuffled", dma_mode="deferred", clusters=3)
     shuffled = NvgpuOptions(sim_schedule="shuffled", arch="sm_80")
     with (

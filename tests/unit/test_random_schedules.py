@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random schedules of random operators: the result never changes, and nothing but UserError.
+"""Random schedules of random operators never change a result; only UserErrors are raised.
 
 24 of every family in each run, 192 in all; 5,120 in a long one.
 """
@@ -24,7 +24,7 @@ from xtc.graph.graph import Graph
 BATCH = 8
 PARTS, COUNT = (8, 10) if settings().max_examples > 100 else (1, 2)
 """Of each family, which processes share, and batches of a part."""
-# A smaller seed is no simpler case; the message has the one that failed.
+# A smaller seed is not a simpler case; the message contains the failing one.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
@@ -40,7 +40,7 @@ def schedule_by_calls(rng: Random, graph: Graph, target: str | None = None) -> x
 
 
 def legal_schedule(rng: Random, family: str, target: str | None = None) -> xtc.Schedule:
-    """A schedule of a random graph. Raises AssertionError where hardly one is legal."""
+    """A schedule of a random graph. Raises AssertionError if hardly any is legal."""
     for _ in range(20):
         graph = random_graph(rng, family)
         try:
@@ -55,7 +55,7 @@ def legal_schedule(rng: Random, family: str, target: str | None = None) -> xtc.S
 @pytest.mark.parametrize("part", range(PARTS))
 @settings(max_examples=COUNT, phases=PHASES)
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_a_schedule_changes_how_but_not_what(family: str, part: int, seed: int) -> None:
+def test_a_schedule_changes_no_result(family: str, part: int, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     level = rng.choice((0, 0, 0, 3))
     schedules = [legal_schedule(rng, family) for _ in range(BATCH)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transposes of tensors of any sizes, with elementwise operations before and behind them.
+"""Transposes of tensors of any size, with elementwise operations before and after them.
 
 48 in each run, 4,800 in a long one.
 """

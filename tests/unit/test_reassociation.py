@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two shapes of one size are cut into as many common groups as there are."""
+"""Two shapes of one size are split into the maximal number of common groups."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that record some of their kernels each, put together."""
+"""Calls that each record some of their kernels are combined."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from xtc.interfaces.runtime import Piece, RecordedKernel
 @pytest.mark.parametrize(
     ("kernels", "seconds", "first", "count"),
     [
-        (75, 3e-3, (0, 75), 1),  # 76 looks are 0.05 % of 3 ms
+        (75, 3e-3, (0, 75), 1),  # 76 clock reads are 0.05 % of 3 ms
         (96, 18e-6, (0, 8), 12),
         (24, 1e-6, (0, 1), 24),
         (1, 0.0, (0, 1), 1),
     ],
 )
-def test_looks_at_the_clock_are_a_hundredth_of_a_call(
+def test_clock_reads_take_at_most_a_hundredth_of_a_call(
     kernels: int, seconds: float, first: tuple[int, int], count: int
 ) -> None:
     chosen = windows(kernels, seconds)
@@ -40,7 +40,7 @@ def test_windows_follow_each_other_and_cover_all_kernels(kernels: int, seconds: 
 
 
 class _Recorder:
-    """Kernel `i` takes `10 * (i + 1)` ns, with a part in it; call `n` starts at 1,000,000 n."""
+    """Kernel `i` takes `10 * (i + 1)` ns and has a piece; call `n` starts at 1,000,000 n."""
 
     threads, vector_bits = 2, 128
     kernels = tuple(RecordedKernel(name, name) for name in "abc")
@@ -65,7 +65,7 @@ class _Recorder:
 
 
 @pytest.mark.parametrize("chosen", [[(0, 3)], [(0, 1), (1, 2)], [(0, 1), (1, 1), (2, 1)]])
-def test_calls_that_record_some_kernels_each_are_one_call(chosen: list[tuple[int, int]]) -> None:
+def test_calls_with_some_kernels_each_are_combined(chosen: list[tuple[int, int]]) -> None:
     recorder, order = _Recorder(), []
     found = RecordedCall.of(
         recorder, lambda: order.append("recorded"), lambda: order.append("plain"), chosen, 0

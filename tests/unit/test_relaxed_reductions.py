@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions in any order: right for every length and NaN, and in order where one asks for it."""
+"""Reductions in any order: correct for every length and NaN, and in order on request."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_everything_and_leading_dimensions(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("length", [5, 200, 1009])
 @pytest.mark.parametrize("reduce", [O.reduce_max, O.reduce_min])
-def test_one_nan_is_enough_wherever_it_is(reduce: Reduce, length: int) -> None:
+def test_one_nan_at_any_position_propagates(reduce: Reduce, length: int) -> None:
     with xtc.compile(_graph(reduce, (20, length), 1), in_memory=True) as module:
         for place in {0, 1, length // 2, length - 1}:
             x = np.random.default_rng(place).normal(size=(20, length)).astype(np.float32)
@@ -78,19 +78,19 @@ def test_infinities() -> None:
 
 
 def _terms(*shape: int) -> Array:
-    """Terms whose sum in another order has other last bits."""
+    """Elements whose sum has other last bits in another order."""
     return np.random.default_rng(3).normal(size=shape).astype(np.float32)
 
 
 @pytest.mark.parametrize("length", [100, 128, 1009])
-def test_a_row_has_the_same_sum_alone_and_among_others(length: int) -> None:
+def test_the_sum_of_a_row_does_not_depend_on_other_rows(length: int) -> None:
     x = _terms(37, length)
     together = _result(_graph(O.reduce_sum, x.shape, 1), x)
     alone = [_result(_graph(O.reduce_sum, (1, length), 1), row[None])[0] for row in x[-2:]]
     assert alone == together[-2:].tolist()
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_change_no_bits() -> None:
     x = _terms(2048, 300)
     graph = _graph(O.reduce_sum, x.shape, 1)
     sequential, threaded = (_result(graph, x, threads=threads) for threads in (1, 2))
@@ -98,7 +98,7 @@ def test_threads_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
-def test_order_is_kept_by_a_schedule(codegen: str) -> None:
+def test_a_schedule_keeps_the_order(codegen: str) -> None:
     x = _terms(_WIDE)
     graph = _graph(O.reduce_sum, x.shape, None)
     in_order = np.cumsum(x)[-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies that are repeated: O.scan, and the loops and recurrent layers of ONNX that become one."""
+"""Repeated bodies: O.scan, and ONNX loops and recurrent layers, which become one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = 40
 
 
 def recurrence(*, reverse: bool = False, device: str | None = None, steps: int = STEPS) -> Graph:
-    """A state that is multiplied with weights at every step."""
+    """A state that is multiplied by weights in every step."""
     rng = np.random.default_rng(0)
     x, h = O.tensor((steps, 3, 8), name="x"), O.tensor((3, 8), name="h")
     w = O.tensor((8, 8), const=rng.standard_normal((8, 8)).astype(np.float32) / 4)
@@ -44,7 +44,7 @@ def arrays(graph: Graph) -> list[Any]:
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.slow
-def test_a_body_is_run_once_for_each_row(reverse: bool) -> None:
+def test_a_body_runs_once_for_each_row(reverse: bool) -> None:
     graph = recurrence(reverse=reverse)
     x, h = arrays(graph)
     (w,) = (np.asarray(tensor.const) for tensor in graph.constants)
@@ -68,7 +68,7 @@ def test_devices_run_bodies(target: str, is_long: bool) -> None:
         module.check()
 
 
-def test_the_loop_is_one_in_the_ir() -> None:
+def test_the_ir_has_one_loop() -> None:
     text = module_text(recurrence())
     assert text.count("scf.for") == text.count("linalg.matmul") == 1
     assert "scf.for" not in module_text(recurrence(device="mppa"))
@@ -80,7 +80,7 @@ def test_a_graph_with_a_body_is_saved_and_loaded(tmp_path: Path) -> None:
     assert Graph.load(tmp_path / "graph.yaml") == graph
 
 
-def test_bodies_that_do_not_fit() -> None:
+def test_invalid_bodies_are_refused() -> None:
     x, h = O.tensor((4, 3), name="x"), O.tensor((3,), name="h")
     longer = O.tensor((5, 3))
     with O.graph(name="refused"):
@@ -94,7 +94,7 @@ def test_bodies_that_do_not_fit() -> None:
 
 
 def compared(proto: Any, **given: Any) -> Graph:
-    """The graph of a model, whose compiled code gives what ONNX Runtime does."""
+    """The graph of a model, whose compiled results are compared with ONNX Runtime's."""
     model = xtc.from_onnx(proto)
     expected, _ = model.expected(given)
     with xtc.compile(model) as module:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of results: used again when nobody holds them, and never before."""
+"""Memory of results: reused after their release, and never before."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_arrays_are_aligned_writable_and_of_their_type(dtype: str) -> None:
     assert array.all()
 
 
-def test_the_memory_of_a_dead_array_is_used_again() -> None:
+def test_the_memory_of_a_dead_array_is_reused() -> None:
     results = memory(LARGE)
     first = results.empty(LARGE, "float32")
     where = address(first)
@@ -69,7 +69,7 @@ def test_views_keep_memory() -> None:
     gc.collect()
 
 
-def test_no_more_is_kept_than_two_calls_return() -> None:
+def test_at_most_the_results_of_two_calls_are_kept() -> None:
     results = memory(LARGE, LARGE)
     arrays = [results.empty(LARGE, "float32") for _ in range(7)]
     places = set(map(address, arrays))
@@ -85,7 +85,7 @@ def test_small_arrays_and_other_sizes_are_left_to_the_allocator() -> None:
     assert results.empty((4,), "float32").shape == (4,)
 
 
-def test_arrays_outlive_what_made_them() -> None:
+def test_arrays_outlive_their_allocator() -> None:
     results = memory(LARGE)
     array = results.empty(LARGE, "float32")
     array[...] = 3
@@ -112,7 +112,7 @@ def test_results_of_calls(doubled: xtc.Module) -> None:
 
 
 @pytest.mark.slow
-def test_a_failed_call_gives_memory_back(doubled: xtc.Module) -> None:
+def test_a_failed_call_returns_memory(doubled: xtc.Module) -> None:
     x = np.ones((128, 128), np.float32)
     where = address(doubled(x))
     with pytest.raises(xtc.UserError):

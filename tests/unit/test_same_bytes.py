@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same graph is the same code, byte for byte, however often and wherever it is compiled."""
+"""Equal graphs have byte-identical code in every compilation and process."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def objects(graph: xtc.Graph, **options: Any) -> tuple[bytes, ...]:
 
 @settings(max_examples=COUNT)
 @given(graphs())
-def test_random_graphs_have_one_code(graph: xtc.Graph) -> None:
+def test_random_graphs_have_deterministic_code(graph: xtc.Graph) -> None:
     assert objects(graph) == objects(graph)
 
 
 @settings(max_examples=COUNT)
 @given(graphs())
-def test_random_graphs_have_one_text_in_c(graph: xtc.Graph) -> None:
+def test_random_graphs_have_deterministic_c_code(graph: xtc.Graph) -> None:
     compilation = prepare(graph, codegen="c")
     assert compilation.stage_text("code") == compilation.stage_text("code")

@@ -32,7 +32,7 @@ def test_another_seed_gives_other_data(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_floats_hide_nothing(dtype: str) -> None:
+def test_floats_have_full_mantissas_and_both_signs(dtype: str) -> None:
     data = sample((20, 50), dtype, 3).astype(np.float64)
     zeros = data[data == 0]
     assert 400 < np.count_nonzero(data < 0) < 600
@@ -46,7 +46,7 @@ def test_floats_hide_nothing(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_floats_hold_the_neighbors_of_one_and_a_tiny_value(dtype: str) -> None:
+def test_floats_include_the_neighbors_of_one_and_a_tiny_value(dtype: str) -> None:
     data = sample((1000,), dtype, 3).astype(np.float64)
     eps = float(ml_dtypes.finfo(dtype).eps)
     assert {1 + eps, 1 - eps / 2, 2.0**-12} <= set(data.tolist())
@@ -62,7 +62,7 @@ def test_exp_and_long_sums_stay_finite(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
-def test_integers_are_small_and_hold_both_limits(dtype: str) -> None:
+def test_integers_are_small_and_include_both_limits(dtype: str) -> None:
     data = sample((50, 50), dtype, 7)
     limit = {"int8": 4, "int16": 16}.get(dtype, 127)
     assert data.min() == -limit
@@ -71,14 +71,14 @@ def test_integers_are_small_and_hold_both_limits(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
-def test_documented_number_of_products_fits(dtype: str) -> None:
+def test_the_documented_number_of_products_fits(dtype: str) -> None:
     terms = {"int8": 7, "int16": 127, "int32": 130_000}[dtype]
     limit = int(sample((100,), dtype, 0).max())
     assert terms * limit**2 <= np.iinfo(dtype).max
 
 
 @pytest.mark.parametrize("dtype", INTS)
-def test_full_range_holds_the_least_and_the_greatest(dtype: str) -> None:
+def test_the_full_range_includes_the_least_and_the_greatest(dtype: str) -> None:
     data = sample((200,), dtype, 8, full_range=True)
     info = ml_dtypes.iinfo(dtype)
     values = {int(value) for value in data}
@@ -111,6 +111,8 @@ def test_a_scalar() -> None:
         ((2,), "float32", -1, "seed is -1"),
     ],
 )
-def test_mistakes(shape: tuple[int, ...], dtype: str, seed: int, text: str) -> None:
+def test_invalid_arguments_are_refused(
+    shape: tuple[int, ...], dtype: str, seed: int, text: str
+) -> None:
     with pytest.raises(UserError, match=text):
         sample(shape, dtype, seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samplers: no point twice, the same for the same seed, and better than chance where they learn."""
+"""Samplers propose distinct points, deterministically, and learning ones beat random search."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def small() -> SearchSpace:
 
 @pytest.fixture
 def large() -> SearchSpace:
-    from tests.unit.test_search_strategy import product
+    from tests.unit.test_search_strategy import matmul_graph
 
-    return space_of(LARGE, product(128, 128, 48))
+    return space_of(LARGE, matmul_graph(128, 128, 48))
 
 
 def seconds(point: Point) -> float:
-    """A landscape with one best point, and no time where the tile is odd."""
+    """A cost function with one optimum; odd tiles fail."""
     distance = (math.log2(point["iR"]) - 3) ** 2 + (math.log2(point["jR"]) - 5) ** 2
     return 1.0 + distance + 0.1 * (math.log2(point["kB"]) - 4) ** 2
 
 
 def searched(name: str, space: SearchSpace, seed: int, count: int) -> list[Point]:
-    """Points in the order of a search that is told how good they are."""
+    """Points in the order of a search that reports their times."""
     searcher = sampler(name, space, seed)
     found: list[Point] = []
     for _ in range(count):
@@ -53,7 +53,7 @@ def searched(name: str, space: SearchSpace, seed: int, count: int) -> list[Point
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_every_point_comes_once(name: str, small: SearchSpace) -> None:
+def test_every_point_is_proposed_once(name: str, small: SearchSpace) -> None:
     every = {key(point) for point in small.points()}
     found = searched(name, small, 0, len(every) + 10)
     assert len(found) == len(every)
@@ -62,7 +62,7 @@ def test_every_point_comes_once(name: str, small: SearchSpace) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_a_seed_gives_the_same_search_again(name: str, large: SearchSpace) -> None:
+def test_a_seed_determines_the_search(name: str, large: SearchSpace) -> None:
     first, again, other = (searched(name, large, seed, 60) for seed in (5, 5, 6))
     assert first == again
     assert (first == other) == (name == "exhaustive")
@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_search_again(name: str, large: SearchSpace) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_points_hold_the_constraints_of_large_spaces(name: str, large: SearchSpace) -> None:
+def test_points_of_large_spaces_satisfy_the_constraints(name: str, large: SearchSpace) -> None:
     found = searched(name, large, 1, 80)
     assert len({key(point) for point in found}) == 80
     assert all(large.allows(point) for point in found)
@@ -88,7 +88,7 @@ def test_learning_beats_chance(name: str, large: SearchSpace) -> None:
 
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.slow
-def test_what_was_told_is_not_asked_for_again(name: str, small: SearchSpace) -> None:
+def test_known_points_are_not_proposed(name: str, small: SearchSpace) -> None:
     done = searched("random", small, 3, 40)
     searcher = sampler(name, small, 0)
     for point in done:
@@ -98,7 +98,7 @@ def test_what_was_told_is_not_asked_for_again(name: str, small: SearchSpace) -> 
 
 
 @pytest.mark.slow
-def test_samplers_ask_for_several_before_they_are_told(large: SearchSpace) -> None:
+def test_samplers_propose_several_points_before_results(large: SearchSpace) -> None:
     for name in SAMPLERS:
         searcher = sampler(name, large, 0)
         asked = [searcher.ask() for _ in range(40)]
@@ -110,8 +110,8 @@ def test_an_unknown_sampler_is_named(small: SearchSpace) -> None:
         sampler("randon", small, 0)
 
 
-def test_points_of_a_file_come_in_its_order(small: SearchSpace, tmp_path: Path) -> None:
-    """Columns in any order, others beside them, and a row without a point."""
+def test_points_of_a_file_are_in_its_order(small: SearchSpace, tmp_path: Path) -> None:
+    """Columns in any order, additional columns, and a row without a point."""
     points = [next(iter(small.points())), *reversed(list(small.points())[1:4])]
     file = tmp_path / "points.csv"
     names = ["kB", "iR", "jR"]

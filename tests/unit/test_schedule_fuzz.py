@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a schedule is read from: a legal nest comes out, or a UserError and nothing else."""
+"""Any source of a schedule gives a legal nest or a UserError."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 SPACE = Space((Axis("i", 12), Axis("j", 7), Axis("k", 16, reduction=True)), 2, (0,))
 
-# What means something to YAML or to the grammar.
+# Tokens with a meaning in YAML or in the grammar.
 PIECES = [
     *("i", "j", "k", "#", "#4", "#3", "[", "]", ":", "{", "}", ",", "\n", " ", "  ", "- ", "? "),
     *("i[0:6]", "i[6:]", "i#4", "j#2", "unroll", "vectorize", "parallelize", "buffer", "pack"),
@@ -62,7 +62,7 @@ trees = st.recursive(
 
 
 def check(data: object) -> None:
-    """A nest that is accepted is legal, has a plan, and is the same when it was written out."""
+    """Check that an accepted nest is legal, has a plan, and round-trips."""
     try:
         nest = parse_nest(data, SPACE, "C")
         check_nest(nest, "C")
@@ -115,7 +115,7 @@ def mutated(rng: Random, data: Any) -> Any:
     return rng.choice((None, data, [data], {"i": data}, 3, "vectorize", "i"))
 
 
-def product() -> Graph:
+def matmul_graph() -> Graph:
     a, b = O.tensor((12, 16), name="A"), O.tensor((16, 7), name="B")
     with O.graph(name="f") as gb:
         O.matmul(O.relu(a), b, name="C")
@@ -124,7 +124,7 @@ def product() -> Graph:
 
 @given(texts | trees)
 def test_schedules_of_graphs(data: Any) -> None:
-    graph = product()
+    graph = matmul_graph()
     for tree in (data, {"C": data}):
         try:
             schedule = xtc.Schedule.of(graph, tree)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that no schedule has: refused by a UserError that names the operator, nothing changed."""
+"""Invalid values in schedules: a UserError names the operator, and nothing changes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ PRIMITIVES: dict[str, Call] = {
     "fuse_producer_at's loop": lambda node, value: node.fuse_producer_at(value, 0),
     "fuse_producer_at's operand": lambda node, value: node.fuse_producer_at("i", value),
 }
-# The places in data where a value may stand, and what is no mistake there.
+# Positions of values in data, and the values that are valid there.
 DATA: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "a nest": (lambda value: value, ("", {}, [], ())),
     "a loop": (lambda value: {"i": value}, ("", {}, [], ())),
@@ -86,8 +86,8 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def product() -> Graph:
-    """C, which reads a product, and so can have its operand 0 fused."""
+def matmul_graph() -> Graph:
+    """C, which reads a matmul, so that its operand 0 can be fused."""
     a, b = O.tensor((32, 16), name="A"), O.tensor((16, 48), name="B")
     with O.graph(name="f") as gb:
         O.matmul(O.relu(a, name="P"), b, name="Product")
@@ -102,15 +102,15 @@ def labels(values: Iterable[Any]) -> list[str]:
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
 @pytest.mark.timeout(60)
 @pytest.mark.slow
-def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
-    node = xtc.Schedule(product())["Product"]
+def test_a_primitive_refuses_invalid_values(primitive: str, value: Any) -> None:
+    node = xtc.Schedule(matmul_graph())["Product"]
     before = str(node)
     if is_degenerate(primitive, value):
         PRIMITIVES[primitive](node, value)
         assert len(str(node)) < 1000
         return
     with pytest.raises(UserError) as caught:
-        str(PRIMITIVES[primitive](node, value))  # a loop that is not there may yet come
+        str(PRIMITIVES[primitive](node, value))  # a missing loop may be defined later
     assert "Product" in caught.value.what
     assert len(str(caught.value)) < 1000
     if "has no loop 'z'" not in caught.value.what:
@@ -118,7 +118,7 @@ def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
 
 
 def is_degenerate(primitive: str, value: Any) -> bool:
-    """What asks for nothing, or for all iterations, or is no mistake at all."""
+    """Whether a value requests nothing, all iterations, or is valid."""
     if primitive == "unroll's factor" and isinstance(value, bool):
         return True
     if primitive.endswith("operand") and type(value) is int:
@@ -138,7 +138,7 @@ NAMED = {"strip_mine's size": "'z'", "split's start": "'i[", "unroll's factor": 
 @pytest.mark.parametrize(("primitive", "name"), NAMED.items())
 @pytest.mark.parametrize("value", [0, -4, 1 << 63, True, 2.5, float("nan")])
 def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: object) -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     if isinstance(value, int) and is_degenerate(primitive, value):
         PRIMITIVES[primitive](node, value)
         return
@@ -149,7 +149,7 @@ def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: obj
 
 @pytest.mark.parametrize("split", [{}, {"low": 0, "high": 32}, {"low": 1}])
 def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     with pytest.raises(UserError, match=r"'i(\[.*)?' of Product"):
         node.split("i", split)
     assert node.loops == ("i", "j", "k")
@@ -158,21 +158,21 @@ def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
 @pytest.mark.parametrize("place", DATA)
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
 @pytest.mark.timeout(60)
-def test_data_with_it_is_refused(place: str, value: Any) -> None:
+def test_data_with_invalid_values_is_refused(place: str, value: Any) -> None:
     wrap, fine = DATA[place]
     if any(type(value) is type(good) and value == good for good in fine):
-        xtc.Schedule.of(product(), {"Product": wrap(value)})
+        xtc.Schedule.of(matmul_graph(), {"Product": wrap(value)})
         return
     with pytest.raises(UserError) as caught:
-        xtc.Schedule.of(product(), {"Product": wrap(value)})
+        xtc.Schedule.of(matmul_graph(), {"Product": wrap(value)})
     assert "Product" in caught.value.what
     assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
-def test_no_operator_and_no_graph_is_called_so(value: Any) -> None:
+def test_invalid_names_of_operators_and_graphs_are_refused(value: Any) -> None:
     with pytest.raises(UserError):
-        xtc.Schedule(product())[value]
+        xtc.Schedule(matmul_graph())[value]
     with pytest.raises(UserError):
         xtc.Schedule(value)
 
@@ -192,7 +192,7 @@ def endless() -> dict[str, Any]:
 
 
 def wide() -> list[Any]:
-    """Few lists that hold each other many times."""
+    """Few lists that contain each other many times."""
     data: list[Any] = ["i"]
     for _ in range(30):
         data = [data] * 10
@@ -221,21 +221,21 @@ BOMBS: dict[str, object] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 @pytest.mark.timeout(60)
-def test_a_bomb_is_refused_before_it_goes_off(bomb: object) -> None:
+def test_exponential_data_is_refused_early(bomb: object) -> None:
     with pytest.raises(UserError) as caught:
-        xtc.Schedule.of(product(), {"Product": bomb})
+        xtc.Schedule.of(matmul_graph(), {"Product": bomb})
     assert "Product" in caught.value.what
 
 
-def test_many_tiles_are_refused_by_calls_too() -> None:
-    node = xtc.Schedule(product())["Product"]
+def test_too_many_tiles_are_refused_in_calls() -> None:
+    node = xtc.Schedule(matmul_graph())["Product"]
     with pytest.raises(UserError, match="Product has 1003 loops; at most 64"):
         node.strip_mine("i", {f"i{n}": 2000 - n for n in range(1000)})
 
 
 def test_integers_of_numpy_are_integers() -> None:
-    node = xtc.Schedule(product())["Product"]
+    node = xtc.Schedule(matmul_graph())["Product"]
     node.strip_mine("i", {"i1": np.int64(4)})  # type: ignore[dict-item]
     data = {"Product": {"i": {"unroll": np.int32(4)}}}
-    assert "unroll 4" in str(xtc.Schedule.of(product(), data)["Product"])
+    assert "unroll 4" in str(xtc.Schedule.of(matmul_graph(), data)["Product"])
     assert "i1 in 0..4" in str(node)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/schedule.md: its examples print what it shows, and its refusals are those there are."""
+"""docs/schedule.md: its examples print the shown output, and its table of refusals is complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARK = "-- next --"
 
 
 def printed(program: str) -> str:
-    """What a program prints."""
+    """The output of a program."""
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
@@ -56,7 +56,7 @@ def test_every_primitive_has_its_section() -> None:
 
 
 def quoted_refusals() -> list[str]:
-    section = PAGE.split("## What is refused")[1].split("\n## ")[0]
+    section = PAGE.split("## Refused schedules")[1].split("\n## ")[0]
     rows = [line.split("|")[2] for line in section.splitlines() if line.startswith("| ")][1:]
     return [text for row in rows for text in re.findall("`(.*?)`", row)]
 
@@ -67,7 +67,7 @@ def test_a_refusal_has_its_test(refusal: str) -> None:
     assert re.search(f"^# CHECK: +{re.escape(refusal)}$", tests, re.MULTILINE)
 
 
-def test_the_forms_in_mlir_say_the_same() -> None:
+def test_the_forms_in_mlir_are_equivalent() -> None:
     block = r"^```text\n(loop\.dims.*\n)((?:loop\.schedule.*\n){3})```$"
     found = re.search(block, PAGE, re.MULTILINE)
     assert found is not None
@@ -103,7 +103,7 @@ def test_a_nest_prints_before_anything_is_compiled() -> None:
 
 
 @pytest.mark.slow
-def test_a_module_says_how_it_was_scheduled() -> None:
+def test_a_module_prints_its_schedule() -> None:
     a, b = O.tensor((10, 6), name="A"), O.tensor((6, 7), name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates that are wrong, crash or never end: the search says so of each, and lives on."""
+"""Candidates that are wrong, crash or never end get a status, and the search continues."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_slow_candidate_gets_few_samples(runner: CandidateRunner) -> None:
 
 
 def mixture(count: int, seed: int) -> list[str]:
-    """Kinds of candidates, half of them right, in a random order."""
+    """Kinds of candidates, half of them correct, in random order."""
     rng = seeded(seed)
     bad = [kind for kind in KINDS if kind != "right"]
     return [rng.choice(bad) if i % 2 else "right" for i in range(count)]
@@ -110,7 +110,7 @@ def test_programs_with_devices_are_refused(tmp_path: Path) -> None:
         Problem.of(graph(), tmp_path, "mppa", {}, 0)
 
 
-def test_a_problem_travels(problem: Problem, tmp_path: Path) -> None:
+def test_a_problem_is_packed_and_unpacked(problem: Problem, tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
     packed = problem.packed()

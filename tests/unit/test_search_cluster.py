@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring on a Dask cluster of local processes: as here, and a lost worker is no loss."""
+"""Measurements on a Dask cluster of local processes: equal to local ones, and lost workers are
+replaced."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.unit.search_support import a_run
-from tests.unit.test_search_strategy import BLOCKED, product, space_of
+from tests.unit.test_search_strategy import BLOCKED, matmul_graph, space_of
 from xtc.core.errors import UserError
 from xtc.driver.tuned import machine_name
 from xtc.search import Store
@@ -37,7 +38,7 @@ def client() -> Iterator[Any]:
 def problem(tmp_path: Path) -> Problem:
     folder = tmp_path / "problem"
     folder.mkdir()
-    return Problem.of(product().graph, folder, "host", {}, 0)
+    return Problem.of(matmul_graph().graph, folder, "host", {}, 0)
 
 
 def tune(client: Any, problem: Problem, folder: Path, trials: int, report: Any) -> Store:
@@ -51,7 +52,7 @@ def tune(client: Any, problem: Problem, folder: Path, trials: int, report: Any) 
     return store
 
 
-def test_workers_measure_and_a_lost_one_is_no_loss(
+def test_candidates_of_a_lost_worker_are_measured_elsewhere(
     client: Any, problem: Problem, tmp_path: Path
 ) -> None:
     pids = set(client.run(os.getpid).values())
@@ -72,13 +73,13 @@ def test_workers_measure_and_a_lost_one_is_no_loss(
     assert all(result.compile_seconds > 0 for result in results)
 
 
-def test_an_address_is_that_of_a_scheduler(client: Any) -> None:
+def test_the_address_must_be_that_of_a_scheduler(client: Any) -> None:
     address = client.scheduler.address.removeprefix("tcp://")
     with cluster(f"dask://{address}") as other:
         assert len(other.nthreads()) >= 1
 
 
-def test_what_is_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xtc.search.cluster._CONNECT_SECONDS", 0.5)
     with (
         pytest.raises(UserError, match="no Dask scheduler at 127"),

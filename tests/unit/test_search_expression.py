@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions of strategies: their values, and that nothing else gets through."""
+"""Expressions of strategies: values and refusals."""
 
 from __future__ import annotations
 
@@ -61,25 +61,25 @@ def test_values(text: object, value: int) -> None:
         "9" * 30,
     ],
 )
-def test_what_is_not_an_expression_is_refused(text: str) -> None:
+def test_other_syntax_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="hint: an expression has integers"):
         parse_expression(text)
 
 
 @pytest.mark.parametrize("text", ["", "iR +", "iR jR", "(", "iR == ", "\0", "(" * 400, "-" * 450])
-def test_what_python_cannot_read_is_refused(text: str) -> None:
+def test_invalid_syntax_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         parse_expression(text)
 
 
 @pytest.mark.parametrize("text", ["1" * 501, None, True, 1.5, ["iR"]])
-def test_what_is_no_text_is_refused(text: object) -> None:
+def test_other_types_are_refused(text: object) -> None:
     with pytest.raises(UserError, match="is not an expression"):
         parse_expression(text)
 
 
 @pytest.mark.parametrize("text", ["iR // zero", "iR % zero", "2 ** -1", "2 ** 63", "large * large"])
-def test_what_has_no_value_is_an_error_with_the_values(text: str) -> None:
+def test_undefined_results_are_errors_with_the_values(text: str) -> None:
     where = SourceLocation("s.yaml", 3, 5)
     with pytest.raises(UserError, match=r"s\.yaml:3:5: .* has no value"):
         parse_expression(text, where).value(VALUES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who waits for whom where what is measured uses all cores."""
+"""Mutual exclusion of compiling and measuring, if measured code uses all cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.search.gate import Gate
 
 
 class Watch:
-    """Threads that compile and measure, and how many of each were at work at the same time."""
+    """Threads that compile and measure, and the largest number of each at the same time."""
 
     def __init__(self, *, exclusive: bool) -> None:
         self.gate = Gate(exclusive=exclusive)
@@ -54,20 +54,20 @@ class Watch:
             assert not thread.is_alive()
 
 
-def test_nothing_is_compiled_while_something_is_measured() -> None:
+def test_compiling_and_measuring_are_exclusive() -> None:
     watch = Watch(exclusive=True)
     watch.run()
     assert not [pair for pair in watch.seen if pair[0] and pair[1]]
     assert max(compiling for compiling, _ in watch.seen) > 1
 
 
-def test_without_need_nobody_waits() -> None:
+def test_a_gate_without_exclusion_blocks_no_thread() -> None:
     watch = Watch(exclusive=False)
     with watch.gate.compiling(), watch.gate.measuring():
         watch.run()
 
 
-def test_an_open_gate_lets_everybody_pass() -> None:
+def test_an_open_gate_blocks_no_thread() -> None:
     watch = Watch(exclusive=True)
     watch.gate.announce()
     waiting = threading.Thread(target=watch.compile, daemon=True)
@@ -79,7 +79,7 @@ def test_an_open_gate_lets_everybody_pass() -> None:
     assert not waiting.is_alive()
 
 
-def test_an_error_leaves_the_gate_as_it_was() -> None:
+def test_an_error_releases_the_gate() -> None:
     gate = Gate(exclusive=True)
     gate.announce()
     with pytest.raises(KeyError), gate.measuring():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strategies by the names of their tiles draw schedules whose loops are in the letters' order."""
+"""Strategies named by schemes sample schedules whose loops follow the letters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_points_are_schedules(name: str, graph: str) -> None:
         xtc.Schedule.of(GRAPHS[graph], space.schedule(point))
 
 
-def test_letters_are_loops_in_their_order() -> None:
+def test_letters_determine_the_order_of_loops() -> None:
     space = make_space(prepare(GRAPHS["product"], threads=1), "tile_pfpwrprp", "C")
     (nest,) = space.operators[0].strategy.nests
     loops = [item.text.partition("=")[0] for item in nest]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strategies as data: what they mean, and where a mistake in one is."""
+"""Strategies as data: their meaning, and locations of errors."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ nests:
 KNOWN = {"i": 24, "j": 64, "k": 48, "V": 16}
 
 
-def product(rows: int = 24, columns: int = 64, terms: int = 48) -> GraphBuilder:
-    a, b = O.tensor((rows, terms), name="A"), O.tensor((terms, columns), name="B")
+def matmul_graph(rows: int = 24, columns: int = 64, depth: int = 48) -> GraphBuilder:
+    a, b = O.tensor((rows, depth), name="A"), O.tensor((depth, columns), name="B")
     with O.graph(name="product") as builder:
         O.matmul(a, b, name="C")
     return builder
@@ -45,7 +45,7 @@ def product(rows: int = 24, columns: int = 64, terms: int = 48) -> GraphBuilder:
 
 def space_of(strategy: object, builder: GraphBuilder | None = None) -> SearchSpace:
     """The space of a strategy on a machine of sixteen elements in a vector."""
-    compilation = prepare(builder or product(), cpu="x86-64-v4", features="", threads=1)
+    compilation = prepare(builder or matmul_graph(), cpu="x86-64-v4", features="", threads=1)
     named = isinstance(strategy, str) and strategy in NAMES
     return make_space(compilation, strategy if named else Strategy.several(strategy))
 
@@ -83,14 +83,14 @@ def test_domains(data: object, values: tuple[int, ...]) -> None:
         ([1 << 40], "out of range for a tile"),
     ],
 )
-def test_bad_domains_are_refused(data: object, message: str) -> None:
+def test_invalid_domains_are_refused(data: object, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_domain(plain(data)).values(KNOWN)
 
 
 @pytest.mark.slow
-def test_points_hold_the_constraints_and_are_schedules() -> None:
-    builder, points = product(), list(space_of(BLOCKED).points())
+def test_points_satisfy_the_constraints_and_are_schedules() -> None:
+    builder, points = matmul_graph(), list(space_of(BLOCKED).points())
     space = space_of(BLOCKED)
     texts = {space.schedule(point) for point in points}
     assert 100 < len(texts) <= len(points)
@@ -100,19 +100,19 @@ def test_points_hold_the_constraints_and_are_schedules() -> None:
         xtc.Schedule.of(builder, text)
 
 
-def test_a_tile_of_everything_takes_the_outer_loops_place() -> None:
+def test_a_tile_of_the_whole_axis_replaces_the_outer_loop() -> None:
     space = space_of(BLOCKED)
     blocks = {(32, 16): "j, k=pack:1, i, k#16, i#6=unroll, j#32=vectorize"}
     blocks[32, 48] = "j=pack:1, i, k, i#6=unroll, j#32=vectorize"
     blocks[64, 16] = "k=pack:1, i, k#16, i#6=unroll, j=vectorize"
     blocks[64, 48] = "i, k, i#6=unroll, j=vectorize"
-    for (columns, terms), nest in blocks.items():
-        text = space.schedule({"nest": 0, "iR": 6, "jR": columns, "kB": terms})
+    for (columns, depth), nest in blocks.items():
+        text = space.schedule({"nest": 0, "iR": 6, "jR": columns, "kB": depth})
         assert text.replace('"', "") == f"C: [{nest}]"
-        xtc.Schedule.of(product(), text)
+        xtc.Schedule.of(matmul_graph(), text)
 
 
-def test_parameters_that_a_nest_does_not_have_play_no_part() -> None:
+def test_parameters_that_a_nest_lacks_are_ignored() -> None:
     space = space_of(BLOCKED)
     plain_nests = [point for point in space.points() if point["nest"] == 1]
     assert {point["kB"] for point in plain_nests} == {16}
@@ -124,17 +124,17 @@ def test_parameters_that_a_nest_does_not_have_play_no_part() -> None:
         assert space.neighbor(point, rng) != point
 
 
-def test_the_text_of_a_space_is_read_again() -> None:
+def test_the_text_of_a_space_round_trips() -> None:
     space = space_of(BLOCKED)
     again = make_space(
-        prepare(product(), cpu="x86-64-v4", features=""), Strategy.several(space.text)
+        prepare(matmul_graph(), cpu="x86-64-v4", features=""), Strategy.several(space.text)
     )
     assert list(again.points()) == list(space.points())
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "auto"])
 def test_built_in_strategies_make_schedules(name: str) -> None:
-    builder = product(96, 128, 64)
+    builder = matmul_graph(96, 128, 64)
     space, rng = space_of(name, builder), seeded(1)
     for _ in range(20):
         point = space.random_point(rng)
@@ -173,7 +173,7 @@ def test_auto_fits_every_operator(name: str, threads: int, monkeypatch: pytest.M
         xtc.Schedule.of(builder, space.schedule(point))
 
 
-def test_several_products_are_tuned_together() -> None:
+def test_several_matmuls_are_tuned_together() -> None:
     a, b, c = (O.tensor((32, 32), name=name) for name in "ABD")
     with O.graph(name="two") as builder:
         O.relu(O.matmul(O.matmul(a, b, name="P"), c, name="Q"), name="R")
@@ -186,9 +186,9 @@ def test_several_products_are_tuned_together() -> None:
     assert make_space(prepare(builder), Strategy.several(space.text)).names == space.names
 
 
-def test_threads_run_the_outermost_loop() -> None:
+def test_the_outermost_loop_is_parallel() -> None:
     def nests(rows: int, threads: int) -> list[bool]:
-        space = make_space(prepare(product(rows, 256, 256), threads=threads), "tile3d")
+        space = make_space(prepare(matmul_graph(rows, 256, 256), threads=threads), "tile3d")
         return ["parallelize" in nest[0].words for nest in space.operators[0].strategy.nests]
 
     assert nests(256, 1) == [False, False]
@@ -216,14 +216,14 @@ def test_threads_run_the_outermost_loop() -> None:
         (("name: blocked", "operator: D"), "graph 'product' has no node 'D'"),
     ],
 )
-def test_mistakes_are_named_with_their_place(change: tuple[str, str], message: str) -> None:
+def test_errors_have_a_location(change: tuple[str, str], message: str) -> None:
     assert change[0] in BLOCKED
     with pytest.raises(UserError, match=message):
         space_of(BLOCKED.replace(*change))
 
 
 def test_names_of_strategies_are_checked() -> None:
-    compilation = prepare(product())
+    compilation = prepare(matmul_graph())
     with pytest.raises(UserError, match="did you mean 'packed'"):
         make_space(compilation, "pakced")
     with pytest.raises(UserError, match="cannot read"):

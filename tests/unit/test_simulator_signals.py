@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals reach the caller of a simulated kernel at once; a stopped simulator keeps its limit."""
+"""Signals are handled immediately during a simulated kernel; a stopped simulator keeps its time
+limit."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from xtc_targets.upmem import UpmemDevice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
-_LONG_S = 600.0  # the time limit of kernels that must not be waited for
+_LONG_S = 600.0  # the time limit of kernels that must not be awaited
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def _later(number: int, process: int) -> Iterator[None]:
 
 @contextmanager
 def _once_busy(number: int, process: int) -> Iterator[None]:
-    """The signal comes when the simulator has computed for a tenth of a second."""
+    """Send the signal after the simulator has computed for a tenth of a second."""
     simulator = psutil.Process(_simulator())
     before = simulator.cpu_times().user
 
@@ -60,7 +61,7 @@ def _default_handler() -> Iterator[None]:
 
 
 def _simulator(name: str = "mppa_sim") -> int:
-    """The process of the only simulator of this one."""
+    """The only simulator process of this process."""
     found = [
         int(stat.parent.name)
         for stat in Path("/proc").glob("[0-9]*/stat")
@@ -110,7 +111,7 @@ def test_ctrl_c_ends_a_call_of_a_module() -> None:
                 module(*arrays)
 
 
-def test_a_handler_that_does_not_raise_runs_at_once_and_ends_nothing() -> None:
+def test_a_handler_that_does_not_raise_runs_immediately() -> None:
     with opened(timeout_s=_LONG_S) as kernels:
         word = kernels.device.zeros(1, "int32")
         queue = kernels.device.queue()
@@ -127,7 +128,7 @@ def test_a_handler_that_does_not_raise_runs_at_once_and_ends_nothing() -> None:
         assert word.numpy().tolist() == [1]
 
 
-def test_a_stopped_simulator_is_ended_at_the_time_limit() -> None:
+def test_a_stopped_simulator_is_killed_at_the_time_limit() -> None:
     with opened(timeout_s=0.5) as kernels:
         process = _simulator()
         os.kill(process, signal.SIGSTOP)
@@ -135,7 +136,7 @@ def test_a_stopped_simulator_is_ended_at_the_time_limit() -> None:
             _run_for_good(kernels)
 
 
-def test_stopped_dpus_are_given_up() -> None:
+def test_stopped_dpus_are_abandoned() -> None:
     x = np.ones((8, 8), np.float32)
     with UpmemDevice() as device:
         with O.graph(name="stopped") as gb:
@@ -147,7 +148,7 @@ def test_stopped_dpus_are_given_up() -> None:
                 module(x)
 
 
-def test_a_call_that_ends_soon_is_waited_for() -> None:
+def test_a_call_that_ends_soon_is_awaited() -> None:
     with opened(timeout_s=_LONG_S) as kernels:
         word = kernels.device.zeros(1, "int32")
         queue, beside = kernels.device.queue(), kernels.device.queue()
@@ -167,7 +168,7 @@ def test_a_call_that_ends_soon_is_waited_for() -> None:
         assert word.numpy().tolist() == [1]
 
 
-def test_signals_that_come_together_are_all_served() -> None:
+def test_simultaneous_signals_are_all_handled() -> None:
     served: list[int] = []
 
     def fail(number: int, _: object) -> None:
@@ -185,7 +186,9 @@ def test_signals_that_come_together_are_all_served() -> None:
             with opened(timeout_s=_LONG_S) as kernels:
                 timer = threading.Timer(0.2, send_all)
                 timer.start()
-                with pytest.raises(ValueError, match=r"^1[02]$"):  # that of the first one served
+                with pytest.raises(
+                    ValueError, match=r"^1[02]$"
+                ):  # the exception of the first one handled
                     _run_for_good(kernels)
                 timer.join()
     finally:
@@ -194,7 +197,7 @@ def test_signals_that_come_together_are_all_served() -> None:
     assert sorted(served) == sorted(numbers * 2)
 
 
-def test_an_exception_of_the_call_is_the_callers() -> None:
+def test_an_exception_of_the_call_reaches_the_caller() -> None:
     def fail() -> None:
         raise DeviceLost("gone")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax of rows long enough for partial sums: right for every length, and where it is NaN."""
+"""Softmax of rows long enough for partial sums: correct for every length and for NaN."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_types(type: str) -> None:
 
 
 @pytest.mark.parametrize("length", [40, 300])
-def test_what_is_not_finite(length: int) -> None:
+def test_infinities_and_nan_propagate(length: int) -> None:
     x = np.zeros((7, length), np.float32)
     x[0] = -np.inf
     x[1, 3] = np.nan
@@ -53,7 +53,7 @@ def test_what_is_not_finite(length: int) -> None:
     assert np.allclose(y[6], 1 / length)
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_change_no_bits() -> None:
     x = np.random.default_rng(5).normal(size=(1024, 300)).astype(np.float32)
     results = []
     for threads in (1, 2):

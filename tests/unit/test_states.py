@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States live in a module between calls: updated in place, readable, set, reset, saved."""
+"""States live in a module between calls: updated in place, readable, settable, reset, saved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def cache_graph() -> Graph:
-    """A row is written into a cache at a position; the mean of the cache is the result."""
+    """A row is written to a cache at a position; the result is the mean of the cache."""
     cache = O.tensor((4, 8), name="cache", state=True)
     row, position = O.tensor((1, 8), name="row"), O.tensor((1, 1), "int64", name="position")
     with O.graph(name="remember") as builder:
@@ -50,7 +50,7 @@ def test_calls_update_states_in_place(codegen: str) -> None:
         assert not kept.any()
 
 
-def test_nothing_of_a_cache_is_copied() -> None:
+def test_a_cache_is_not_copied() -> None:
     with xtc.compile(cache_graph(), in_memory=True) as module:
         bufferized = module.ir("bufferized")
     assert "memref<4x8xf32>" not in "".join(
@@ -59,7 +59,7 @@ def test_nothing_of_a_cache_is_copied() -> None:
 
 
 def test_calls_update_the_arrays_of_their_caller() -> None:
-    """As a server does that writes several texts by one module, each with a cache."""
+    """As in a server that generates several texts with one module, each with a cache."""
     caches = [np.zeros((4, 8), np.float32) for _ in range(3)]
     with xtc.compile(cache_graph(), in_memory=True) as module:
         for number, cache in enumerate(caches):
@@ -81,7 +81,7 @@ def test_calls_update_the_arrays_of_their_caller() -> None:
         np.testing.assert_array_equal(caches[0], before)
 
 
-def test_two_states_of_a_call_are_two_arrays() -> None:
+def test_two_states_of_a_call_cannot_be_one_array() -> None:
     a, b = (O.tensor((3,), name=name, state=True) for name in "ab")
     with O.graph(name="swapped") as builder:
         O.update(a, O.relu(b))
@@ -97,7 +97,7 @@ def test_two_states_of_a_call_are_two_arrays() -> None:
         assert not module.state["a"].any()
 
 
-def test_what_reads_a_state_sees_its_old_value() -> None:
+def test_readers_of_a_state_see_its_old_value() -> None:
     a, b = (O.tensor((3,), name=name, state=True) for name in "ab")
     x = O.tensor((3,), name="x")
     with O.graph(name="swapped") as builder:
@@ -132,7 +132,7 @@ def test_states_are_saved(tmp_path: Path) -> None:
         module.state.load(tmp_path / "states.npz")
 
 
-def test_states_survive_files_and_sizes(tmp_path: Path) -> None:
+def test_states_round_trip_in_graph_files(tmp_path: Path) -> None:
     graph = cache_graph()
     graph.save(tmp_path / "graph.yaml")
     again = Graph.load(tmp_path / "graph.yaml")
@@ -142,7 +142,7 @@ def test_states_survive_files_and_sizes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outputs, np.full(8, 1))
 
 
-def test_states_begin_as_they_are_told(tmp_path: Path) -> None:
+def test_states_have_initial_values(tmp_path: Path) -> None:
     count = O.tensor((2,), "int32", name="count", state=True, const=np.array([5, 7], np.int32))
     step = O.tensor((2,), "int32", name="step")
     with O.graph(name="counted") as builder:
@@ -171,10 +171,10 @@ def test_graphs_with_states_are_tuned(tmp_path: Path, monkeypatch: pytest.Monkey
         O.outputs(product)
     monkeypatch.setenv("XTC_TUNING_DB", str(tmp_path / "tuning.db"))
     found = tune(builder.graph, trials=1, budget=None, jobs=1)
-    assert isinstance(found, str)  # the schedule of a candidate that was right
+    assert isinstance(found, str)  # the schedule of a correct candidate
 
 
-def test_mistakes_with_states_are_named() -> None:
+def test_invalid_states_are_refused() -> None:
     with pytest.raises(UserError, match="a state lives on the host"):
         O.tensor((2,), state=True, device="mppa")
     state, x = O.tensor((2,), name="s", state=True), O.tensor((2,), name="x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which counter a recording program reads."""
+"""The choice of the counter that instrumented programs read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _X86 = "x86_64-unknown-linux-gnu"
     ("triple", "flags", "counter"),
     [
         (_X86, "fpu tsc constant_tsc rep_good nonstop_tsc", "tsc"),
-        (_X86, "fpu tsc constant_tsc rep_good", ""),  # stops with the core
+        (_X86, "fpu tsc constant_tsc rep_good", ""),  # stops when the core sleeps
         (_X86, "fpu tsc nonstop_tsc_s3 constant_tsc", ""),
         ("aarch64-unknown-linux-gnu", "", "cntvct"),
         ("armv7a-unknown-linux-gnueabihf", "", ""),
@@ -31,5 +31,5 @@ def test_a_counter_is_read_where_its_rate_is_constant(
     assert steady_counter(Machine.of(triple), cpu_info) == counter
 
 
-def test_without_a_word_of_the_system_the_clock_is_read(tmp_path: Path) -> None:
+def test_the_clock_is_read_if_the_counter_is_not_reported(tmp_path: Path) -> None:
     assert steady_counter(Machine.of(_X86), tmp_path / "none") == ""

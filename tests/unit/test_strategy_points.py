@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points that search strategies draw are taken, and compute what the operator says.
+"""Points that search strategies sample are accepted, and compute the operator's result.
 
-1,000 points are drawn and checked in every run, 40 of them compiled and run; 5,000 in a long one.
+1,000 points are sampled and checked in every run, 40 of them compiled and run; 5,000 in a long one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Draw:
 
 
 def draw(seed: int) -> Draw:
-    """One draw; it is checked, but not compiled."""
+    """One sampled point; it is checked, but not compiled."""
     rng = Random(seed)  # noqa: S311  data of a test
     with O.graph(name="strategy") as builder:
         rng.choice(GRAPHS)(rng)
@@ -81,7 +81,7 @@ def draw(seed: int) -> Draw:
     return Draw(builder.graph, point, schedule, None)
 
 
-# Why a point may be refused, and what it is then.
+# Reasons for which a point may be refused, with its property.
 REASONS: dict[str, Callable[[Point], bool]] = {
     "nothing can be put between": lambda point: len(point.parallel) > 1,
     "replicates its body about": lambda point: point.copies() > 1,

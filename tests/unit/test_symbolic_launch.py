@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One kernel of a GPU for every size of a dimension: the host computes the grid of each launch."""
+"""One GPU kernel for every size of a dimension: the host computes the grid of each launch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of targets: those of a device, those of its code, and code for a live device."""
+"""Options of targets: for devices, for code, and for live devices."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Example:
     unroll: int = 2
 
 
-def test_what_no_code_depends_on_is_left_at_its_default() -> None:
+def test_options_without_effect_on_code_have_their_default() -> None:
     assert code_options(Example(8, 3.0, 5)) == Example(8, 1.0, 5)
     assert code_options("no dataclass") == "no dataclass"
 
 
-def test_code_for_a_device_has_its_options_and_those_that_are_given() -> None:
+def test_code_for_a_device_has_its_options_and_the_given_ones() -> None:
     assert options_of_device(Example(8, 3.0, 5), {}, "it") == Example(8, 3.0, 5)
     assert options_of_device(Example(8), {"unroll": 4, "cores": 8}, "it") == Example(8, unroll=4)
 

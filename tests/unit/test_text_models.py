@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that read text in pictures, as the package rapidocr carries them, against ONNX Runtime.
+"""Networks of the package rapidocr, which reads text in pictures, compared with ONNX Runtime.
 
-By default the graphs' meaning is compared; a long run compiles them, for the host and simulators.
+By default the graphs are evaluated with NumPy; a long run compiles them for the host and
+simulators.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 def bound(kind: str, device: str | None = None) -> tuple[Any, Any, Any]:
-    """The graph of a network at a small size, its input, and what ONNX Runtime gives for it."""
+    """A network's graph at a small size, its input, and the result of ONNX Runtime."""
     (file,) = (Path(rapidocr.__file__).parent / "models").glob(f"*_{kind}_*.onnx")
     model = xtc.from_onnx(file, device=device)
     shape = SIZES[kind]
@@ -44,7 +45,7 @@ def compare(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", list(SIZES))
-def test_the_graph_means_what_the_file_says(kind: str) -> None:
+def test_the_graph_agrees_with_onnx_runtime(kind: str) -> None:
     graph, x, expected = bound(kind)
     compare(graph.evaluate(x), expected)
     assert len(graph.nodes) <= MOST_NODES[kind]

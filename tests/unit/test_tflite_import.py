@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""import_tflite against TensorFlow Lite's own reference kernels: int8 bit for bit."""
+"""import_tflite compared with TensorFlow Lite's reference kernels: int8 bit for bit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.unit.tflite_more_models import MODELS
 SEEDS = 2
 
 
-# ELU and ROUND are registered with the other kernels only, and the reference's sum of int8 is none:
-# sums of 0 are -1.
+# ELU and ROUND are registered with the other kernels only, and the sum of int8 of the reference is
+# wrong: sums of 0 are -1.
 NOT_IN_REFERENCE = ("elu", "functions_float", "halves_float", "sum_of_int8")
 
 
 def interpreter(data: bytes, name: str = "") -> Any:
-    """A model by the reference kernels."""
+    """A model that runs on the reference kernels."""
     litert = pytest.importorskip(
         "ai_edge_litert.interpreter", reason="the package ai-edge-litert is not installed"
     )
@@ -39,12 +39,12 @@ def interpreter(data: bytes, name: str = "") -> Any:
 
 
 def reference(data: bytes, arrays: list[Any], name: str = "") -> list[Any]:
-    """What the reference kernels make of arrays."""
+    """The results of the reference kernels."""
     return invoked(interpreter(data, name), arrays)
 
 
 def invoked(found: Any, arrays: list[Any]) -> list[Any]:
-    """What a model makes of arrays, after those of earlier calls."""
+    """The results of a model after its earlier calls."""
     for entry, array in zip(found.get_input_details(), arrays, strict=True):
         found.set_tensor(entry["index"], array)
     found.invoke()
@@ -53,7 +53,7 @@ def invoked(found: Any, arrays: list[Any]) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_results_of_reference_kernels(name: str, tmp_path: Path) -> None:
+def test_results_equal_those_of_the_reference_kernels(name: str, tmp_path: Path) -> None:
     make: Callable[..., Any] = MODELS[name]
     for seed in range(SEEDS):
         model = make(np.random.default_rng(seed))
@@ -63,7 +63,7 @@ def test_results_of_reference_kernels(name: str, tmp_path: Path) -> None:
         graph = xtc.import_tflite(file)
         arrays = random_inputs(model, seed)
         wanted = reference(data, arrays, name)
-        # The meaning in NumPy is what targets are checked against.
+        # The NumPy evaluation is the reference for all targets.
         found = graph.evaluate(*arrays)
         got = list(found.values()) if isinstance(found, dict) else [found]
         for ours, theirs in zip(got, wanted, strict=True):
@@ -78,7 +78,7 @@ def test_results_of_reference_kernels(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_dynamic_range_layers(seed: int, tmp_path: Path) -> None:
-    """TensorFlow Lite rounds the operand to int8 in each call; what that costs is the tolerance."""
+    """TensorFlow Lite rounds the operand to int8 in each call; the tolerance covers that error."""
     rng = np.random.default_rng(seed)
     model = Layers()
     x = model.input(3, 64, dtype="float32")
@@ -118,7 +118,7 @@ def test_variables_are_states_that_a_board_keeps(name: str, tmp_path: Path) -> N
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
-    """A few bytes or words changed, or the end cut off."""
+    """Some bytes or words changed, or the end truncated."""
     changed = bytearray(data)
     for _ in range(rng.integers(1, 6)):
         at = int(rng.integers(0, len(changed) - 4))
@@ -147,7 +147,7 @@ def test_damaged_files_end_in_a_named_error(tmp_path: Path, is_long: bool) -> No
              "streaming", "svdf")  # fmt: skip
     rng = np.random.default_rng(0)
     whole = [MODELS[name](rng).data() for name in names]
-    # Small files, so that most mutations hit what is no weight.
+    # Small files, so that most mutations affect more than weights.
     file, messages = tmp_path / "damaged.tflite", []
     for number in range(count):
         file.write_bytes(mutated(whole[number % len(whole)], rng))
@@ -166,7 +166,7 @@ def test_damaged_files_end_in_a_named_error(tmp_path: Path, is_long: bool) -> No
         (b"\x1c\x00\x00\x00TFL3", "error: unpack_from requires a buffer of at least"),
     ],
 )
-def test_files_that_are_no_models(data: bytes, text: str, tmp_path: Path) -> None:
+def test_other_files_are_refused(data: bytes, text: str, tmp_path: Path) -> None:
     file = tmp_path / "none.tflite"
     file.write_bytes(data)
     with pytest.raises(xtc.UserError, match="cannot be read as a TensorFlow Lite model") as found:
@@ -174,7 +174,7 @@ def test_files_that_are_no_models(data: bytes, text: str, tmp_path: Path) -> Non
     assert text in str(found.value)
 
 
-def test_operators_that_are_not_supported(tmp_path: Path) -> None:
+def test_unsupported_operators_are_listed(tmp_path: Path) -> None:
     writer = MODELS["softmax"](np.random.default_rng(0))
     _code, inputs, outputs, *_ = writer.operators[0]
     writer.operators[0] = ("LOCAL_RESPONSE_NORMALIZATION", inputs, outputs, "", {})

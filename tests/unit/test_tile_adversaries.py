@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are nearly right: the interpreter finds each race, and none in the legal twin; the
-simulator finds those between blocks, whatever order they run in.
-"""
+"""Nearly correct kernels: the interpreter detects each race, and reports none in the legal twin;
+the simulator detects races between blocks in any order."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ def hopper() -> Any:
 
 
 def line(kernel: type[Adversary], number: int) -> int | None:
-    """The line with the kernel's mark of this number; None where there is none."""
+    """The line with the kernel's mark of this number; None if there is none."""
     lines = Path(inspect.getfile(kernel)).read_text().splitlines()
     found = [
         at
@@ -63,7 +62,7 @@ def line_of(where: str) -> int | None:
 
 @pytest.mark.usefixtures("hopper")
 @pytest.mark.parametrize("kernel", ADVERSARIES)
-def test_the_mistake_is_found(kernel: Any) -> None:
+def test_the_mistake_is_detected(kernel: Any) -> None:
     with pytest.raises((RaceError, DeadlockError)) as caught:
         kernel().check(*kernel.arrays())
     if kernel.kind == "deadlock":
@@ -89,7 +88,7 @@ def test_the_legal_twin_has_no_report(kernel: Any) -> None:
         np.testing.assert_array_equal(found, same)
 
 
-def test_a_message_says_who_what_and_what_to_insert() -> None:
+def test_messages_name_threads_accesses_and_the_fix() -> None:
     kernel = groups.TwoReaders
     with pytest.raises(RaceError) as caught:
         kernel().check(*kernel.arrays())
@@ -113,7 +112,7 @@ def test_the_same_mistake_has_the_same_message() -> None:
 
 
 def on_simulator(kernel: Any, order: dict[str, Any], **how: Any) -> str:
-    """What the simulator notices of a kernel."""
+    """The simulator's report on a kernel."""
 
     def run(device: NvgpuDevice) -> None:
         tile.use_device(device)
@@ -129,7 +128,7 @@ def on_simulator(kernel: Any, order: dict[str, Any], **how: Any) -> str:
 
 
 @pytest.mark.parametrize("kernel", adversaries(blocks))
-def test_the_simulator_watches_blocks(kernel: Any, is_long: bool) -> None:
+def test_the_simulator_detects_races_between_blocks(kernel: Any, is_long: bool) -> None:
     for order in list(ORDERS.values())[: None if is_long else 1]:
         if kernel.on_simulator:
             assert "race in global memory" in on_simulator(kernel, order)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel says of a wrong call, of a wrong object, and of wrong questions to it."""
+"""Error messages of a kernel for wrong calls, objects and queries."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _readonly() -> Any:
         ),
     ],
 )
-def test_a_wrong_call_is_told_where_it_is(
+def test_a_wrong_call_is_located(
     arguments: tuple[Any, ...], named: dict[str, Any], what: str, hint: str
 ) -> None:
     first, *rest = _message(lambda: VectorAdd(8)(*arguments, **named))
@@ -93,14 +93,14 @@ def test_a_wrong_call_is_told_where_it_is(
 
 
 @pytest.mark.slow
-def test_a_result_that_cannot_be_written() -> None:
+def test_a_read_only_result_is_refused() -> None:
     assert _message(lambda: VectorAdd(8)(8, X, X, _readonly())) == [
         "VectorAdd writes an array that is read-only",
         "  hint: pass a copy: array.copy()",
     ]
 
 
-def test_wrong_objects() -> None:
+def test_wrong_objects_are_refused() -> None:
     add: Any = VectorAdd
     first, hint = _message(lambda: add(blok=3).compile(8, None, None, None))
     assert first.endswith("VectorAdd.__init__: got an unexpected keyword argument 'blok'")
@@ -118,7 +118,7 @@ def test_wrong_objects() -> None:
     ]
 
 
-def test_wrong_tuning() -> None:
+def test_invalid_tuning_parameters_are_refused() -> None:
     assert _message(lambda: tile.autotune("block", 3)) == [  # type: ignore[arg-type]
         "autotune('block', 3) takes names and a list of values",
         '  hint: autotune("block_m, block_n", [(64, 64), (128, 64)])',
@@ -133,8 +133,8 @@ def test_wrong_tuning() -> None:
 
 
 @pytest.mark.slow
-def test_machine_code_needs_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of no toolkit here; the code in PTX needs none."""
+def test_machine_code_needs_a_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No toolkit is installed here; PTX needs none."""
     monkeypatch.setenv(knobs.CUDA_ROOT.name, str(tmp_path))
     kernel: Any = VectorAdd(8).compile(8, None, None, None)
     assert ".visible .entry" in kernel.ptx
@@ -149,7 +149,7 @@ def test_machine_code_needs_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 @pytest.mark.slow
-def test_wrong_questions() -> None:
+def test_invalid_queries_are_refused() -> None:
     kernel: Any = VectorAdd(8).compile(8, None, None, None)
     assert _message(lambda: kernel.ir("sched")) == [
         "there is no stage 'sched'",

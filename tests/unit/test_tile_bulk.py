@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bulk copies and multiplications of warpgroups: right on the simulator and in the interpreter,
-which finds each wait, fence and barrier that is missing."""
+"""Bulk copies and wgmma: correct on the simulator and in the interpreter, which detects each
+missing wait, fence and barrier."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _KINDS = {
 }
 
 
-def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
+def matmul_case(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
     kind = _KINDS.get(how.get("dtype", float16), np.float16)
     low, high = (-128, 128) if kind is np.int8 else (0, 256) if kind is np.uint8 else (-4, 5)
     a, b = (RNG.integers(low, high, shape).astype(kind) for shape in ((m, k), (k, n)))
@@ -55,7 +55,7 @@ def product(module: ModuleType, m: int, n: int, k: int, **how: Any) -> Any:
     given_a = np.ascontiguousarray(a.T) if how.get("a_transposed") else a
     given_b = np.ascontiguousarray(b.T) if how.get("b_transposed") else b
     expected = a.astype(c.dtype) @ b.astype(c.dtype)
-    return module.WgmmaProduct(**how), (m, n, k, given_a, given_b, c), c, expected
+    return module.WgmmaMatmul(**how), (m, n, k, given_a, given_b, c), c, expected
 
 
 def chained(module: ModuleType, m: int, k: int, n: int, **how: Any) -> Any:
@@ -80,7 +80,7 @@ def agrees(case: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(64, 128), (32, 32), (64, 16), (8, 8)])
 def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
-    """Panels, patterns of 64 and 32 bytes, and rows of 16 bytes that are not swizzled."""
+    """Panels, swizzles of 64 and 32 bytes, and rows of 16 bytes without a swizzle."""
     agrees(double(tile_bulk, *shape))
 
 
@@ -112,7 +112,7 @@ def test_bulk_copies_of_ragged_tensors(shape: tuple[int, int]) -> None:
     ],
 )
 def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) -> None:
-    agrees(product(tile_bulk, *shape, **how))
+    agrees(matmul_case(tile_bulk, *shape, **how))
 
 
 @pytest.mark.slow
@@ -127,41 +127,41 @@ def test_multiplications_of_warpgroups(shape: tuple[int, int, int], how: Any) ->
         ),
     ],
 )
-def test_columns_that_no_instruction_multiplies_are_a_fault(
+def test_unsupported_numbers_of_columns_are_a_fault(
     shape: tuple[int, int, int], how: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wgmma, "columns_at_once", lambda n, *_: n if n < 256 else n // 2)
-    program, arguments, *_ = product(tile_bulk, *shape, **how)
+    program, arguments, *_ = matmul_case(tile_bulk, *shape, **how)
     with pytest.raises(DeviceFault, match=message):
         program(*arguments)
 
 
 @pytest.mark.slow
-def test_float16_sums_are_rounded_by_each_instruction() -> None:
-    program, (m, n, k, a, b, c), *_ = product(tile_bulk, 64, 16, 64, total=float16)
+def test_float16_accumulators_are_rounded_by_each_instruction() -> None:
+    program, (m, n, k, a, b, c), *_ = matmul_case(tile_bulk, 64, 16, 64, total=float16)
     a[...], b[...] = 1, 0
-    b[0], b[16], b[32] = 2048, 1, 1  # 2049 is no float16: each 1 is lost, and 2 would not be
+    b[0], b[16], b[32] = 2048, 1, 1  # 2049 is not a float16: each 1 is lost, whereas 2 is not
     for run in (program.check, program):
         c[...] = 0
         run(m, n, k, a, b, c)
         assert (c == 2048).all()
 
 
-def handed(module: ModuleType) -> Any:
+def handed_over(module: ModuleType) -> Any:
     a, b = (RNG.integers(-3, 4, (rows, 136)).astype(np.float16) for rows in (192, 32))
     c = np.zeros((192, 32), np.float16)
     return module.Handed(), (136, a, b, c), c, a.astype(np.float32) @ b.astype(np.float32).T
 
 
 @pytest.mark.slow
-def test_groups_hand_on_what_a_warp_stores_in_bulk() -> None:
-    """More groups of threads and barriers than the first clocks have room for; one thread releases
-    what its warpgroup has read, and the reader makes visible what others have stored."""
-    agrees(handed(tile_handed))
+def test_warpgroups_pass_results_to_a_warp_for_bulk_stores() -> None:
+    """More thread groups and barriers than the initial clocks cover; one thread releases the data
+    that its warpgroup has read, and the reader fences the stores of others."""
+    agrees(handed_over(tile_handed))
 
 
 @pytest.mark.slow
-def test_one_thread_waits_for_all() -> None:
+def test_one_thread_may_wait_for_all() -> None:
     x = RNG.integers(-99, 99, (40, 64)).astype(np.float16)
     y = np.zeros_like(x)
     agrees((tile_handed.OneWaits(), (40, x, y), y, 2 * x))
@@ -172,18 +172,20 @@ def test_one_thread_waits_for_all() -> None:
     ("mark", "kind"),
     [("shown", "missing proxy fence"), ("multiplied", ""), ("stored", "")],
 )
-def test_what_is_missing_between_groups_is_found(mark: str, kind: str, tmp_path: Path) -> None:
+def test_missing_synchronization_between_groups_is_detected(
+    mark: str, kind: str, tmp_path: Path
+) -> None:
     source = Path(tile_handed.__file__)
-    program, arguments, *_ = handed(with_line(source, marked(source, mark), tmp_path))
+    program, arguments, *_ = handed_over(with_line(source, marked(source, mark), tmp_path))
     with pytest.raises(RaceError) as caught:
         program.check(*arguments)
     assert not kind or caught.value.kind == kind
 
 
 @pytest.mark.slow
-def test_of_tf32_the_upper_bits_are_multiplied() -> None:
-    """1 + 2^-10 is the number after 1 that TF32 has; what is between is read as 1."""
-    program, (m, n, k, a, b, c), *_ = product(
+def test_tf32_multiplies_the_upper_bits() -> None:
+    """1 + 2^-10 is the next TF32 number after 1; numbers in between are read as 1."""
+    program, (m, n, k, a, b, c), *_ = matmul_case(
         tile_bulk, 64, 16, 8, dtype=tfloat32, b_transposed=True
     )
     a[...], b[...] = 1 + 2**-10 + 2**-11, np.eye(16, 8)
@@ -203,7 +205,8 @@ def test_of_tf32_the_upper_bits_are_multiplied() -> None:
     ],
 )
 def test_multiplications_from_registers(shape: tuple[int, int, int], how: Any) -> None:
-    """The sums of a warpgroup are, cast, the fragments of its next operand: nothing moves."""
+    """The accumulators of a warpgroup, after a cast, are fragments of its next operand without data
+    movement."""
     case = chained(tile_bulk, *shape, **how)
     agrees(case)
     assert "convert_layout" not in case[0].compile(*case[1]).ir("scheduled")
@@ -211,16 +214,16 @@ def test_multiplications_from_registers(shape: tuple[int, int, int], how: Any) -
 
 @pytest.mark.slow
 @needs_ptxas
-def test_the_instructions_are_those_of_the_machine() -> None:
+def test_the_expected_instructions_are_generated() -> None:
     device = NvgpuDevice(NvgpuOptions(arch="sm_90a"))
     kernels = []
     cases = (
         double(tile_bulk),
-        product(tile_bulk, 64, 128, 64, dtype=float16),
-        product(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
-        product(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
-        product(tile_bulk, 64, 128, 64, dtype=int8, b_transposed=True),
-        product(tile_bulk, 64, 128, 64, total=float16),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=float16),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=float8_e4m3, b_transposed=True),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=tfloat32, b_transposed=True),
+        matmul_case(tile_bulk, 64, 128, 64, dtype=int8, b_transposed=True),
+        matmul_case(tile_bulk, 64, 128, 64, total=float16),
         chained(tile_bulk, 64, 64, 32),
         chained(tile_bulk, 64, 64, 32, total=float16),
     )
@@ -258,8 +261,8 @@ def test_the_instructions_are_those_of_the_machine() -> None:
     ],
 )
 def test_the_first_operand_is_in_registers(dtype: Any, instruction: str, count: int) -> None:
-    """Twice 64 rows, and 64 positions of the sum."""
-    program, arguments, *_ = product(
+    """Twice 64 rows, and 64 elements of K."""
+    program, arguments, *_ = matmul_case(
         tile_bulk, 128, 64, 64, dtype=dtype, b_transposed=True, registers=True
     )
     kernel = program._pick(program._bound(arguments, {}), NvgpuDevice(NvgpuOptions(arch="sm_90a")))
@@ -290,12 +293,12 @@ def mutant(what: str, mark: str, folder: Path) -> Any:
     module = with_line(SOURCE, marked(SOURCE, mark), folder)
     if what == "chain":
         return chained(module, 64, 64, 64)
-    return double(module) if what == "copy" else product(module, 64, 64, 64)
+    return double(module) if what == "copy" else matmul_case(module, 64, 64, 64)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("what", "mark", "error", "kind"), MUTATIONS)
-def test_what_is_missing_is_found(
+def test_missing_synchronization_is_detected(
     what: str, mark: str, error: Any, kind: str, tmp_path: Path
 ) -> None:
     program, arguments, *_ = mutant(what, mark, tmp_path)
@@ -311,7 +314,7 @@ def test_what_is_missing_is_found(
     [("copy", mark) for mark in ("expect", "fence", "commit", "stored")] + [("product", "shown")],
 )
 def test_the_simulator_faults(what: str, mark: str, tmp_path: Path) -> None:
-    """Not without `ordered`, `committed`, `multiplied`: it multiplies at once."""
+    """Except without `ordered`, `committed` and `multiplied`, because it multiplies immediately."""
     program, arguments, *_ = mutant(what, mark, tmp_path)
     with NvgpuDevice() as device:
         tile.use_device(device)
@@ -327,18 +330,18 @@ def test_the_simulator_faults(what: str, mark: str, tmp_path: Path) -> None:
     [
         ("OddRows", "tma_load: rows of a shared tensor have 96 bytes"),
         ("OddStride", "a bulk copy of a tensor with a stride of 66 bytes"),
-        ("OddProduct", r"wgmma.mma of \[32, 32\] and \[32, 32\]"),
+        ("OddMatmul", r"wgmma.mma of \[32, 32\] and \[32, 32\]"),
         ("TwoWarps", "wgmma.mma of 64 rows by 64 threads"),
     ],
 )
-def test_mistakes_are_refused(name: str, text: str) -> None:
+def test_invalid_kernels_are_refused(name: str, text: str) -> None:
     with pytest.raises(UserError, match=text):
         getattr(tile_bulk, name)()(np.zeros((16, 33), np.float16))
 
 
 @pytest.mark.slow
 def test_small_floats_are_multiplied_along_contiguous_memory() -> None:
-    program, arguments, *_ = product(tile_bulk, 64, 64, 64, dtype=float8_e4m3)
+    program, arguments, *_ = matmul_case(tile_bulk, 64, 64, 64, dtype=float8_e4m3)
     with pytest.raises(UserError, match="k is not contiguous in operand b") as caught:
         program(*arguments)
     assert "tile_bulk.py" in str(caught.value)
@@ -351,7 +354,7 @@ def test_an_older_machine_has_no_bulk_copies() -> None:
         _ = program._pick(program._bound(arguments, {}), device).ptx
 
 
-def test_bulk_loads_follow_what_threads_did_with_the_memory() -> None:
+def test_bulk_loads_follow_earlier_accesses_of_threads() -> None:
     program, *_ = double(tile_bulk)
     ptx = program.compile(70, 72, None, None).ptx
     before, *others = ptx.split("shared::cluster.global.tile.mbarrier")
@@ -363,14 +366,14 @@ def test_bulk_loads_follow_what_threads_did_with_the_memory() -> None:
     ("address", "stride", "message"),
     [(8, 128, "is not a multiple of 16 bytes"), (16, 1 << 40, "with a stride of 1099511627776")],
 )
-def test_a_map_is_of_memory_that_the_driver_takes(address: int, stride: int, message: str) -> None:
+def test_tensor_maps_require_suitable_memory(address: int, stride: int, message: str) -> None:
     wrong = TensorMap(address, "f16", 2, (4, 64), (stride, 2), (4, 64), 128)
     with pytest.raises(UserError, match=message):
         tensor_map(wrong, NvgpuOptions())
 
 
 @pytest.mark.slow
-def test_a_box_that_the_driver_refuses_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_box_refused_by_the_driver_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(map_tensors, "_MOST_ROWS", 512)
     program, arguments, *_ = double(tile_bulk, 512, 8)
     with pytest.raises(DeviceFault, match="a bulk load: 512 of 70 elements in dimension 1"):
@@ -379,8 +382,8 @@ def test_a_box_that_the_driver_refuses_is_a_fault(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [float16, float8_e4m3])
-def test_warpgroups_count_and_take_modelled_time(dtype: Any) -> None:
-    program, arguments, *_ = product(tile_bulk, 64, 32, 64, dtype=dtype, b_transposed=True)
+def test_wgmma_is_counted_and_modelled(dtype: Any) -> None:
+    program, arguments, *_ = matmul_case(tile_bulk, 64, 32, 64, dtype=dtype, b_transposed=True)
     with NvgpuDevice(NvgpuOptions(arch="sm_90a")) as device:
         tile.use_device(device)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels in the artifact cache: what a later process finds, and what it does not."""
+"""Tile kernels in the artifact cache: hits and misses of later processes."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ print(kernel.cached, len(kernel.image) > 1000, ".visible .entry" in kernel.ptx, 
 
 
 def compiled(**schedule: Any) -> Kernel:
-    """A kernel that was never asked for its code."""
+    """A kernel whose code has not been requested yet."""
     return VectorAdd(**schedule).compile(700, None, None, None)
 
 
 def entry_of(kernel: Kernel) -> Path:
-    """The folder of a kernel's image in the cache, after it was compiled."""
+    """The folder of a kernel's image in the cache."""
     assert not kernel.cached
     key = kernel.image_key
     assert key is not None
@@ -60,7 +60,7 @@ def test_a_second_process_compiles_nothing() -> None:
 
 @pytest.mark.usefixtures("artifact_cache")
 @pytest.mark.parametrize("damage", ["changed", "shortened", "missing"])
-def test_a_damaged_entry_is_made_anew(damage: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_entry_is_rebuilt(damage: str, caplog: pytest.LogCaptureFixture) -> None:
     first = compiled()
     file = entry_of(first) / "image"
     file.chmod(0o600)
@@ -78,7 +78,7 @@ def test_a_damaged_entry_is_made_anew(damage: str, caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_what_shapes_code_is_in_the_key() -> None:
+def test_everything_that_affects_code_is_in_the_key() -> None:
     keys = {kernel.key("image") for kernel in (compiled(), compiled(block=256))}
     for options in ({"arch": "sm_80"}, {"opt_level": 1}):
         with NvgpuDevice(NvgpuOptions(**options)) as device:
@@ -88,11 +88,11 @@ def test_what_shapes_code_is_in_the_key() -> None:
             finally:
                 tile.use_device(None)
     assert len(keys) == 4
-    assert compiled().key("image") in keys  # whose lines and files are the same or not
+    assert compiled().key("image") in keys  # with equal or different lines and files
     assert compiled().key("machine code") not in keys
 
 
-def test_a_cache_that_is_off_keeps_nothing(
+def test_a_disabled_cache_stores_nothing(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XTC_CACHE", "0")
@@ -101,7 +101,7 @@ def test_a_cache_that_is_off_keeps_nothing(
     assert not artifact_cache.exists()
 
 
-def test_code_that_changes_while_it_compiles_is_not_kept(
+def test_code_that_changes_during_compilation_is_not_stored(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CodeFingerprint, "unchanged", lambda self: False)
@@ -110,7 +110,7 @@ def test_code_that_changes_while_it_compiles_is_not_kept(
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_without_a_fingerprint_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_without_a_fingerprint_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(packages: set[str]) -> CodeFingerprint:
         raise NoFingerprintError("the code is in no file")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of blocks: shared memory that one block fills for all, barriers of other blocks."""
+"""Clusters of blocks: shared memory that one block fills for all, and remote barriers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SOURCE = Path(tile_clusters.__file__)
 
 
 def shared(module: ModuleType, blocks: int = 2) -> tuple[Any, tuple[Any, ...], Any]:
-    """A kernel, its arguments and what it has to give."""
+    """A kernel, its arguments and its expected result."""
     m = 16 * 3 * blocks * 2
     x = np.random.default_rng(0).random((m, 64)).astype(np.float16)
     return module.Shared(blocks), (m, x, np.zeros((blocks, m, 64), np.float16)), x
 
 
 @pytest.mark.slow
-def test_blocks_fill_each_other() -> None:
+def test_blocks_fill_each_others_shared_memory() -> None:
     program, arguments, x = shared(tile_clusters)
     for run in (program.check, program):
         arguments[-1][...] = 0
@@ -40,7 +40,7 @@ def test_blocks_fill_each_other() -> None:
 
 
 @pytest.mark.slow
-def test_warpgroups_of_suspended_blocks_keep_what_they_read() -> None:
+def test_operands_of_suspended_blocks_stay_valid() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, (n, 104)).astype(np.float16) for n in (150, 64))
     program = tile_clusters.Multiplied()
@@ -73,13 +73,15 @@ def test_positions_and_arrivals_in_a_cluster() -> None:
 
 @pytest.mark.slow
 @needs_ptxas
-def test_the_machine_has_clusters() -> None:
+def test_the_ptx_has_cluster_instructions() -> None:
     kernel = tile_clusters.Announced().compile(None, None, None)
     assert ".reqnctapercluster 2, 2, 1" in kernel.ptx
     assert kernel.ptx.count("mapa.shared::cluster") == 8
     assert ".multicast::cluster" in kernel.ptx
     assert "mbarrier.try_wait.parity.acquire.cluster" in kernel.ptx
-    assert "fence.proxy.tensormap::generic.acquire.sys" in kernel.ptx  # the host wrote the map
+    assert (
+        "fence.proxy.tensormap::generic.acquire.sys" in kernel.ptx
+    )  # the host has written the map
     assert "fence.proxy.async.shared::cluster" in kernel.ptx  # threads read what the load fills
     assert kernel.resources.warnings == ()
 
@@ -95,7 +97,7 @@ MUTATIONS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mark", "error", "kind", "hint"), MUTATIONS)
-def test_what_is_missing_is_found(
+def test_missing_synchronization_is_detected(
     mark: str, error: Any, kind: str, hint: str, tmp_path: Path
 ) -> None:
     program, arguments, _ = shared(with_line(SOURCE, marked(SOURCE, mark), tmp_path))
@@ -153,7 +155,7 @@ class Refused(tile.Script):
         ("method", "'cluster.map_shared' is not supported"),
     ],
 )
-def test_what_is_refused(what: str, said: str) -> None:
+def test_invalid_kernels_are_refused(what: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         Refused(what).compile(2)
 
@@ -165,7 +167,7 @@ def test_grids_are_multiples_of_clusters() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", [(1,), (2,), (4, 1, 1), (8,)])
-def test_a_launch_says_how_many_blocks_a_cluster_has(cluster: tuple[int, ...]) -> None:
+def test_a_launch_sets_the_cluster_size(cluster: tuple[int, ...]) -> None:
     with opened(image("nvgpu_clusters")) as kernels:
         numbers = kernels.device.zeros(8, "int32")
         before = kernels.device.counters()["nvgpu.CLUSTER_SYNCS"]

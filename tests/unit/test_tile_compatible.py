@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and arrays that kernels written elsewhere use."""
+"""Names and array types used by kernels written for other languages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xtc.tile.launch.foreign import over
 
 
 @pytest.mark.slow
-def test_a_warp_begins_a_bulk_copy_once() -> None:
+def test_a_warp_starts_a_bulk_copy_once() -> None:
     x = np.random.default_rng(0).random((40, 64)).astype(np.float16)
     program = tile_compatible.Elected()
     for run in (program.check, program):
@@ -32,7 +32,7 @@ def test_a_warp_begins_a_bulk_copy_once() -> None:
 
 @pytest.mark.slow
 def test_a_pipeline_prints_its_waits(capsys: pytest.CaptureFixture[str]) -> None:
-    tile_compatible.Told()()
+    tile_compatible.Traced()()
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("thread 0:")] == [
         "thread 0: producer waits for slot 0",
@@ -97,7 +97,7 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tile.option.debug.disable_ptxas_opt()
 
 
-def test_marks_name_the_machine() -> None:
+def test_target_markers_name_the_machine() -> None:
     ran = []
     for mark in ("nvgpu_sm80", "nvgpu_sm90", "nvgpu_sm100a"):
         test = getattr(tile.testing.requires, mark)(lambda mark=mark: ran.append(mark))
@@ -122,8 +122,8 @@ def test_types_of_pytorch() -> None:
 
 @pytest.mark.slow
 def test_functions_are_as_exact_as_cudas() -> None:
-    """To 2 units in the last place ("CUDA C++ Programming Guide", mathematical functions), also of
-    angles up to the largest."""
+    """Within 2 ULP ("CUDA C++ Programming Guide", mathematical functions), including the largest
+    angles."""
     random = np.random.default_rng(0)
     x = (random.standard_normal(128) * np.logspace(-3, 6, 128)).astype(np.float32)
     x[:4] = 0, 1e5, 3e38, np.inf
@@ -148,7 +148,7 @@ def test_functions_are_as_exact_as_cudas() -> None:
     "dtype", [tile.float16, tile.bfloat16, tile.float32, tile.float64], ids=str
 )
 def test_functions_have_the_same_bits_in_interpreter_and_simulator(dtype: tile.DataType) -> None:
-    """Of any bits: subnormal numbers, infinities and what is no number are among them."""
+    """For arbitrary bits, including subnormal numbers, infinities and NaN."""
     count, width = 1024, dtype.bits
     bits = np.random.default_rng(0).integers(0, 1 << width, (2, count), np.uint64, endpoint=False)
     x = bits.astype(f"u{width // 8}").view(dtype.numpy)
@@ -165,13 +165,13 @@ def test_functions_have_the_same_bits_in_interpreter_and_simulator(dtype: tile.D
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [tile.float16, tile.float32, tile.float64], ids=str)
-def test_functions_of_python_take_run_time_numbers(dtype: tile.DataType) -> None:
+def test_python_functions_accept_run_time_numbers(dtype: tile.DataType) -> None:
     x, y = float(dtype.numpy.type(-0.6)), 1.75
     for a in (x, -x):
-        expected = [_of_python(name, a) for name in tile_compatible.PythonsFunctions.OF_ONE]
-        expected += [_of_python(name, a, y) for name in tile_compatible.PythonsFunctions.OF_TWO]
+        expected = [_of_python(name, a) for name in tile_compatible.PythonFunctions.OF_ONE]
+        expected += [_of_python(name, a, y) for name in tile_compatible.PythonFunctions.OF_TWO]
         expected += [math.acosh(y), 1]
-        program = tile_compatible.PythonsFunctions(dtype)
+        program = tile_compatible.PythonFunctions(dtype)
         found = []
         for run in (program.check, program):
             z = np.zeros(25, dtype.numpy)
@@ -205,7 +205,7 @@ def test_run_time_numbers_may_be_narrow() -> None:
 
 
 def _integer(value: float, least: int, most: int) -> int:
-    """A float toward zero, at the next limit where it is beyond, 0 for what is no number."""
+    """A float truncated and saturated to the limits; 0 for NaN."""
     if math.isnan(value):
         return 0
     return most if value > most else least if value < least else int(value)
@@ -218,8 +218,8 @@ def _wrapped(value: int, bits: int, signed: bool = True) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [tile.float16, tile.bfloat16, tile.f32, tile.f64], ids=str)
-def test_floats_become_the_nearest_integers_and_integers_lose_bits(dtype: tile.DataType) -> None:
-    """As conversions of a GPU, which gives integers of fewer than 32 bits by way of int32."""
+def test_float_casts_saturate_and_integer_casts_wrap(dtype: tile.DataType) -> None:
+    """Like conversions of a GPU, which converts to integers of fewer than 32 bits through int32."""
     count = 256
     random = np.random.default_rng(0)
     wide = random.standard_normal(count) * 10.0 ** random.integers(-1, 22, count)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Corners of the language of tile kernels: simulator, interpreter and NumPy agree, and mistakes are
-refused with their line."""
+"""Corner cases of the tile language: simulator, interpreter and NumPy agree, and errors have a
+line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def agrees(program: Any, arguments: list[Any], expected: Any) -> None:
-    """The last array is what is expected, on the simulator and in the interpreter."""
+    """Check the last array on the simulator and in the interpreter."""
     for run in (program, program.check):
         out = np.full_like(expected, 7)
         run(*arguments, out)
@@ -29,7 +29,7 @@ def numbers(*shape: int) -> Any:
     return np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
 
 
-def test_lanes_that_are_no_power_of_two_apart_are_added_in_memory() -> None:
+def test_lanes_at_other_distances_than_powers_of_two_are_reduced_in_memory() -> None:
     a, b = numbers(48, 16), numbers(16, 24)
     agrees(corners.RowsOfADot(), [a, b], (a @ b).sum(0))
 
@@ -38,26 +38,26 @@ def test_lanes_that_are_no_power_of_two_apart_are_added_in_memory() -> None:
     ("shape", "to"),
     [((24, 5), (120,)), ((7, 31), (31, 7)), ((2, 3, 1, 5), (3, 10)), ((17, 31), (527,))],
 )
-def test_tiles_that_threads_do_not_divide_are_reshaped(
+def test_tiles_not_divisible_by_threads_are_reshaped(
     shape: tuple[int, ...], to: tuple[int, ...]
 ) -> None:
     x = numbers(*shape)
     agrees(corners.UndividedReshaped(shape, to), [x], x.reshape(to))
 
 
-def test_a_name_that_two_loops_set() -> None:
+def test_a_name_may_be_assigned_in_two_loops() -> None:
     agrees(corners.NameInTwoLoops(), [2], np.full(32, 4 * 8 + 3 + 0, np.float32))
 
 
-def test_a_tile_that_one_branch_changes_and_another_replaces() -> None:
+def test_a_tile_may_be_updated_in_one_branch_and_replaced_in_another() -> None:
     agrees(corners.ChangedOrReplaced(), [5], np.full(32, ((1 * 2 + 1) * 2 + 1) * 2, np.float32))
 
 
-def test_two_names_of_one_tile() -> None:
+def test_two_names_may_refer_to_one_tile() -> None:
     agrees(corners.Aliases("not read"), [1], np.full(32, 6, np.float32))
 
 
-def test_a_name_of_a_tile_gets_a_copy_of_another() -> None:
+def test_assignment_to_the_name_of_a_tile_copies() -> None:
     agrees(corners.Aliases("copied"), [1], np.full(32, 1 + 4 + 1, np.float32))
 
 
@@ -70,7 +70,7 @@ def test_a_name_of_a_tile_gets_a_copy_of_another() -> None:
         ("iteration", "'p' is another name of a register tensor"),
     ],
 )
-def test_names_that_may_stand_for_one_tile_are_refused(case: str, message: str) -> None:
+def test_names_that_may_refer_to_one_tile_are_refused(case: str, message: str) -> None:
     with pytest.raises(KernelError, match=message) as caught:
         corners.Aliases(case).compile(2, None)
     assert any("x = x + y lets x stand for another tile" in hint for hint in caught.value.hints)
@@ -97,7 +97,7 @@ def test_atomic_instructions_on_a_part_of_a_view() -> None:
     assert any("global_scatter_add" in hint for hint in caught.value.hints)
 
 
-def test_a_transposed_tile_becomes_the_contents_of_another() -> None:
+def test_a_transposed_tile_is_assigned_to_another() -> None:
     x = numbers(4, 8)
     agrees(corners.Transposed(), [x], np.ascontiguousarray(x.T))
 
@@ -116,7 +116,7 @@ def test_masks_are_inverted() -> None:
     agrees(corners.Masks(), [m], ~m & (np.arange(32) > 3))
 
 
-def test_shifts_by_the_width_or_more() -> None:
+def test_shifts_by_the_width_or_more_are_defined() -> None:
     x = np.tile(np.array([1, -1, -(2**31), 12345], np.int32), 8)
     k = np.repeat(np.array([0, 1, 30, 31, 32, 33, 100, -1], np.int32), 4)
     far, least = (k < 0) | (k > 31), np.minimum(k.view(np.uint32), 31).view(np.int32)
@@ -124,7 +124,7 @@ def test_shifts_by_the_width_or_more() -> None:
 
 
 @pytest.mark.parametrize("divisor", [None, 0, -1, 7])
-def test_no_division_faults(divisor: int | None) -> None:
+def test_division_is_defined_for_all_operands(divisor: int | None) -> None:
     a = np.tile(np.array([-(2**31), 2**31 - 1, 9, -9], np.int32), 8)
     b = np.repeat(np.array([0, -1, 1, 2, -2, 7, -(2**31), 5], np.int32), 4)
     wide, by = a.astype(np.int64), b.astype(np.int64) if divisor is None else np.int64(divisor)
@@ -134,14 +134,14 @@ def test_no_division_faults(divisor: int | None) -> None:
     agrees(program, [divisor or 0, a, b], (quotients - remainders).astype(np.int32))
 
 
-def test_a_reshaped_shared_tensor_and_the_sign_of_zero() -> None:
+def test_shared_tensors_are_reshaped_and_keep_the_sign_of_zero() -> None:
     x = np.arange(32, dtype=np.float32)
     x[23] = -0.0
     agrees(corners.Reshaped(), [x], np.array([-0.0, 10, *[1] * 30], np.float32))
 
 
-def test_tiles_that_threads_cannot_divide() -> None:
-    """What a padded tile has outside of it neither counts nor is stored."""
+def test_tiles_not_divisible_by_threads_are_padded() -> None:
+    """The padding of a tile is neither reduced nor stored."""
     m, n = 11, 13
     x = numbers(m, n)
     at = np.random.default_rng(1).integers(0, m, (m, n)).astype(np.int32)
@@ -173,7 +173,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_has_a_line_and_a_caret(name: str) -> None:
+def test_an_error_has_a_line_and_a_caret(name: str) -> None:
     with pytest.raises(KernelError) as caught:
         corners.Mistake(name).compile(1, 1.0, None).ir("scheduled")
     assert MISTAKES[name] in str(caught.value)
@@ -182,12 +182,12 @@ def test_a_mistake_has_a_line_and_a_caret(name: str) -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), np.float32("nan")])
-def test_what_is_no_integer_is_refused_at_the_call(number: Any) -> None:
+def test_non_integers_are_refused_at_the_call(number: Any) -> None:
     with pytest.raises(UserError, match=r"'n' is an int32, not (np.float32\()?(nan|inf)"):
         corners.NameInTwoLoops()(number, np.zeros(32, np.float32))
 
 
-def test_arguments_that_nothing_takes_are_refused() -> None:
+def test_surplus_arguments_are_refused() -> None:
     with pytest.raises(UserError, match=r"Masks\.__init__: too many positional arguments"):
         corners.Masks(3).compile(None, None)
 

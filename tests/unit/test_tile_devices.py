@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tile kernels run, on which arrays, and what they say of themselves."""
+"""Devices and arrays of tile kernels, and their resources."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def device() -> Iterator[NvgpuDevice]:
         yield opened
 
 
-def test_the_target_is_found_by_what_it_offers() -> None:
+def test_the_target_is_found_by_its_capability() -> None:
     assert tile_target().name == "nvgpu"
 
 
-def test_device_arrays_are_used_where_they_are(device: NvgpuDevice) -> None:
+def test_device_arrays_are_used_in_place(device: NvgpuDevice) -> None:
     x, y = np.arange(700, dtype=np.float32), np.ones(700, np.float32)
     arrays = [device.array(x), device.array(y), device.zeros(700, "float32")]
     program = VectorAdd()
@@ -43,7 +43,7 @@ def test_device_arrays_are_used_where_they_are(device: NvgpuDevice) -> None:
     assert "sm_80" in program.compile(700, *arrays).ptx
 
 
-def test_a_device_that_was_opened_again_gets_the_code_again(device: NvgpuDevice) -> None:
+def test_a_reopened_device_gets_the_code_again(device: NvgpuDevice) -> None:
     x = np.ones(10, np.float32)
     z = np.zeros_like(x)
     program = VectorAdd()
@@ -59,7 +59,7 @@ def test_a_device_that_was_opened_again_gets_the_code_again(device: NvgpuDevice)
     np.testing.assert_array_equal(z, x + x)
 
 
-def test_nothing_stays_in_the_memory_of_a_device(device: NvgpuDevice) -> None:
+def test_launches_leak_no_device_memory(device: NvgpuDevice) -> None:
     x = np.ones(10, np.float32)
     tile.use_device(device)
     try:
@@ -84,7 +84,7 @@ def test_after_a_fault_kernels_without_a_device_run_on_a_new_simulator() -> None
         np.testing.assert_array_equal(z, x + x)
 
 
-def test_after_a_fault_a_device_in_use_says_how_it_is_opened_anew(device: NvgpuDevice) -> None:
+def test_after_a_fault_the_error_explains_how_to_reopen_a_device(device: NvgpuDevice) -> None:
     x = np.ones(10, np.float32)
     z = np.zeros_like(x)
     tile.use_device(device)
@@ -142,7 +142,7 @@ def test_a_schedule_that_does_not_fit_is_listed_with_its_cause() -> None:
     assert "attrs.warps = 40" in "\n".join(causes)
 
 
-def test_the_layouts_of_the_language_are_those_of_the_code() -> None:
+def test_the_layouts_of_the_language_are_used_in_the_code() -> None:
     assert tile.float16 is float16
     assert "tile.transpose" in Shapes().compile(None, None).ir()
 
@@ -152,5 +152,5 @@ def test_narrow_types_have_several_names(name: str) -> None:
     assert isinstance(getattr(tile, name), tile.DataType)
 
 
-def test_other_names_are_no_types() -> None:
+def test_unknown_types_are_refused() -> None:
     assert not hasattr(tile, "int9b")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dot` of narrow operands, of tfloat32, and of integers without sign."""
+"""`dot` of narrow operands, of tfloat32, and of unsigned integers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def _operand(dtype: tile.DataType, columns: int) -> tile.Tensor:
-    """Random numbers that the type has: all of its integers, small ones of its floats."""
+    """Random numbers of the type: all integers, or small floats."""
     random = np.random.default_rng(columns)
     if dtype.is_float():
         values = random.integers(-2, 3, (32, columns)).astype(np.float32)
@@ -99,7 +99,7 @@ def test_machine_code_of_other_types_multiplies_on_tensor_cores(
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_tfloat32_is_multiplied_as_tensor_cores_do(shared: bool) -> None:
-    """Bits that it has not are rounded away, and 8 neighbors along K are added at once."""
+    """Low bits are rounded away, and 8 neighbors along K are added at once."""
     random = np.random.default_rng(0)
     a, b = (random.standard_normal((32, n)).astype(np.float32) for n in (32, 16))
     program = Dot(tile.tfloat32, tile.tfloat32, float32, shared)
@@ -113,7 +113,7 @@ def test_tfloat32_is_multiplied_as_tensor_cores_do(shared: bool) -> None:
     assert np.abs(found[0] - a @ b).max() > 1e-4
 
 
-def test_types_that_do_not_go_together_are_refused() -> None:
+def test_incompatible_types_are_refused() -> None:
     with pytest.raises(UserError, match="dot of float16 cannot be accumulated in int32"):
         Dot(tile.float8_e4m3, tile.float8_e4m3, int32).compile(None, None, None)
     with pytest.raises(UserError, match="two tiles of the same type, not int8 and float16"):

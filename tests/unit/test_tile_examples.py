@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of tile kernels: right everywhere, and within registers."""
+"""The examples of tile kernels: correct on every backend, and without spills."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops and kernels that end early, and functions of numbers, as Python has them."""
+"""Loops and kernels that end early, and scalar functions, as in Python."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _counted(n: int) -> int:
     return count
 
 
-def test_a_loop_breaks_inside_of_one_that_breaks() -> None:
+def test_nested_loops_may_break() -> None:
     program = tile_exits.Nested()
     for run in (program.check, program):
         for n in (1, 3, 9):
@@ -67,15 +67,15 @@ def _written_out(limit: int, x: list[int]) -> list[int]:
 @pytest.mark.parametrize(
     ("limit", "x"), [(10, [1, 2, -3, 4, 5, 6, 7, 8]), (100, [3, 99, 2, -1, 5, -6, 7, 8])]
 )
-def test_loops_that_are_written_out_end_early(limit: int, x: list[int]) -> None:
-    program = tile_exits.WrittenOut()
+def test_unrolled_loops_may_end_early(limit: int, x: list[int]) -> None:
+    program = tile_exits.Unrolled()
     for run in (program.check, program):
         y = np.zeros(3, np.int32)
         run(limit, np.array(x, np.int32), y)
         assert y.tolist() == _written_out(limit, x)
 
 
-def test_loops_return_from_methods_and_kernels() -> None:
+def test_loops_may_return_from_methods_and_kernels() -> None:
     program = tile_exits.Returning()
     for run in (program.check, program):
         for n in (3, 6, 99):
@@ -88,7 +88,7 @@ def test_loops_return_from_methods_and_kernels() -> None:
 
 
 def _marked(n: int, stop: bool) -> tuple[int, int]:
-    """How many marks are made before the kernel ends, and the value that it stores."""
+    """The number of marks before the kernel ends, and the value that it stores."""
     if n < 6:
         return n, 0
     if n in (7, 8):
@@ -113,7 +113,7 @@ def test_a_bare_return_in_a_branch_of_a_method_ends_the_kernel() -> None:
                 assert y[22] == value, n
 
 
-def test_a_kernel_does_not_end_inside_of_an_expression() -> None:
+def test_a_return_inside_of_an_expression_is_refused() -> None:
     with pytest.raises(UserError) as caught:
         tile_exits.EndedInside().compile(1)
     text = str(caught.value)
@@ -121,7 +121,7 @@ def test_a_kernel_does_not_end_inside_of_an_expression() -> None:
     assert "hint: assign what the method returns to a variable first" in text
 
 
-def test_none_is_not_returned_early() -> None:
+def test_an_early_return_of_none_is_refused() -> None:
     with pytest.raises(UserError) as caught:
         tile_exits.NoneReturned().compile(1)
     text = str(caught.value)
@@ -129,12 +129,12 @@ def test_none_is_not_returned_early() -> None:
     assert "hint: write return to end the kernel, or make the rest conditional" in text
 
 
-def test_a_method_does_not_end_the_kernel_for_a_group_of_threads() -> None:
+def test_a_method_cannot_end_the_kernel_for_a_thread_group() -> None:
     with pytest.raises(UserError, match="a group of threads cannot be left by return"):
         tile_exits.EndedInGroup().compile(1)
 
 
-def test_a_group_of_threads_does_not_return() -> None:
+def test_a_thread_group_cannot_return() -> None:
     with pytest.raises(UserError) as caught:
         tile_exits.GroupLeft().compile(1)
     text = str(caught.value)

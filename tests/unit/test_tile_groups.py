@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of threads and mbarriers: right on the simulator and in the interpreter, which finds each
-wait, arrival and barrier that is missing."""
+"""Thread groups and mbarriers: correct on the simulator and in the interpreter, which detects each
+missing wait, arrival and barrier."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def thread(module: ModuleType = tile_groups) -> tuple[Any, tuple[Any, ...], Any,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [sums, rows, thread])
-def test_groups_compute_what_numpy_does(case: Any) -> None:
+def test_groups_agree_with_numpy(case: Any) -> None:
     program, arguments, found, expected = case()
     program(*arguments)
     np.testing.assert_array_equal(found, expected)
@@ -55,7 +55,7 @@ def test_groups_compute_what_numpy_does(case: Any) -> None:
 @pytest.mark.slow
 @needs_ptxas
 @pytest.mark.parametrize("case", [sums, rows])
-def test_groups_have_barriers_of_hardware(case: Any) -> None:
+def test_groups_use_hardware_barriers(case: Any) -> None:
     program, arguments, *_ = case()
     kernel = program._pick(program._bound(arguments, {}), NvgpuDevice(NvgpuOptions(arch="sm_90a")))
     needs = kernel.resources
@@ -78,7 +78,7 @@ MUTATIONS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "mark", "line", "error", "kind"), MUTATIONS)
-def test_what_is_missing_is_found(
+def test_missing_synchronization_is_detected(
     case: Any, mark: str, line: str, error: Any, kind: str, tmp_path: Path
 ) -> None:
     module = with_line(SOURCE, marked(SOURCE, mark), tmp_path, line)
@@ -89,7 +89,7 @@ def test_what_is_missing_is_found(
     assert getattr(caught.value, "kind", "") == kind or not kind
 
 
-def test_a_deadlock_says_who_waits_for_what(tmp_path: Path) -> None:
+def test_a_deadlock_names_waiting_threads_and_barriers(tmp_path: Path) -> None:
     program, arguments, *_ = sums(with_line(SOURCE, marked(SOURCE, "filled"), tmp_path))
     with pytest.raises(DeadlockError) as caught:
         program.check(*arguments)
@@ -123,7 +123,7 @@ def test_the_simulator_reports_the_deadlock(mark: str, tmp_path: Path) -> None:
         ("TooManyArrivals", "32 arrivals at an mbarrier whose phase expects 1"),
     ],
 )
-def test_mistakes_are_refused(name: str, text: str) -> None:
+def test_invalid_kernels_are_refused(name: str, text: str) -> None:
     x = np.zeros(64, np.float32)
     with pytest.raises(UserError, match=text):
         getattr(tile_groups, name)().check(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other languages write in another way is an error with line, caret and hint."""
+"""Idioms of other languages are errors with line, caret and hint."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def kernel_with(line: str, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize(("line", "what", "hint"), MISTAKES)
-def test_line_caret_and_hint(line: str, what: str, hint: str, tmp_path: Path) -> None:
+def test_errors_have_line_caret_and_hint(line: str, what: str, hint: str, tmp_path: Path) -> None:
     with pytest.raises(KernelError) as caught:
         kernel_with(line, tmp_path).check(4, np.ones((16, 16), np.float32))
     text = str(caught.value)

@@ -43,13 +43,13 @@ _OTHER_FLOATS = {
 
 
 def codes_of(packed: np.ndarray, bits: int) -> np.ndarray:
-    """The codes that bytes hold, the first one in the lowest bits."""
+    """The codes in bytes, the first one in the lowest bits."""
     flat = np.unpackbits(packed, axis=-1, bitorder="little")
     return (flat.reshape(len(packed), -1, bits) << np.arange(bits)).sum(-1)
 
 
 def values_of(codes: np.ndarray, dtype: Any) -> np.ndarray:
-    """What codes of a type stand for."""
+    """The values of a type's codes."""
     if dtype.is_float():
         kind = _OTHER_FLOATS[dtype.name]
         return codes.astype(np.uint8).view(kind).astype(np.float32)
@@ -106,7 +106,7 @@ def test_atomics_scatters_and_running_sums() -> None:
         np.testing.assert_array_equal(turned, x[:, ::-1])
 
 
-def test_what_atomics_return_is_anybody_s_alone() -> None:
+def test_atomics_return_distinct_values() -> None:
     program = Tickets()
     for run in (program, program.check):
         counter, drawn = np.zeros(1, np.int32), np.zeros((2, 24), np.int32)
@@ -139,7 +139,7 @@ def test_scans(op: str, dim: int, exclusive: bool, function: Any) -> None:
 
 
 def ordered(n: int) -> tuple[list[Any], np.ndarray]:
-    """Arguments of Ordered, and what it computes."""
+    """The arguments of Ordered, and its expected result."""
     x = np.random.default_rng(5).standard_normal((n, 64)).astype(np.float32)
     y, expected = np.zeros(64, np.float32), np.zeros(64, np.float32)
     for row in x:
@@ -161,7 +161,7 @@ def test_blocks_wait_for_each_other(options: dict[str, Any]) -> None:
     np.testing.assert_array_equal(arguments[-1], expected)
 
 
-def test_the_interpreter_knows_what_semaphores_order() -> None:
+def test_the_interpreter_orders_by_semaphores() -> None:
     arguments, expected = ordered(9)
     Ordered().check(*arguments)
     np.testing.assert_array_equal(arguments[-1], expected)
@@ -226,7 +226,7 @@ def test_printing(capsys: pytest.CaptureFixture[str]) -> None:
         )
 
 
-def test_one_block_prints_what_its_instructions_compute(
+def test_debug_block_prints_the_results_of_instructions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     program = Debugged()
@@ -243,7 +243,7 @@ def test_one_block_prints_what_its_instructions_compute(
         )
 
 
-def test_a_block_that_prints_has_three_indices() -> None:
+def test_debug_block_needs_three_indices() -> None:
     class Wrong(Debugged):
         debug_block = (0, 0)  # type: ignore[assignment]
 
@@ -253,7 +253,7 @@ def test_a_block_that_prints_has_three_indices() -> None:
 
 @needs_ptxas
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-def test_machine_code_of_each(arch: str) -> None:
+def test_ptxas_accepts_each_instruction(arch: str) -> None:
     device = NvgpuDevice(NvgpuOptions(arch=arch))
     scans = [Scans("add", 1, False), Scans("add", 1, True), Scans("min", 0, True)]
     for program, count in ((Histogram(), 4), (Tickets(), 2), *((scan, 2) for scan in scans)):
@@ -267,12 +267,12 @@ def test_machine_code_of_each(arch: str) -> None:
 @pytest.mark.parametrize(
     ("sem", "order"), [("relaxed", "a"), ("acquire", "af"), ("release", "fa"), ("acq_rel", "faf")]
 )
-def test_atomics_order_what_is_around_them(sem: str, order: str) -> None:
+def test_atomics_order_surrounding_accesses(sem: str, order: str) -> None:
     found = re.findall(r"fence.acq_rel.gpu|atom.global.add", Ordering(sem).compile(None).ptx)
     assert "".join(each[0] for each in found) == order
 
 
-def test_types_that_share_bytes_begin_at_bytes() -> None:
+def test_packed_types_begin_at_byte_boundaries() -> None:
     class Odd(tile.Script):
         def __call__(self, x: tile.void_p) -> None:
             self.attrs.blocks = 1
@@ -284,7 +284,7 @@ def test_types_that_share_bytes_begin_at_bytes() -> None:
         Odd().compile(None)
 
 
-def test_views_of_the_bits_that_threads_hold() -> None:
+def test_views_regroup_the_bits_of_each_thread() -> None:
     x = np.random.default_rng(6).integers(0, 256, (32, 24)).astype(np.uint8)
     pack, unpack = Packed(), Unpacked()
     kept = []
@@ -316,7 +316,7 @@ def test_a_view_needs_as_many_bits_in_each_thread() -> None:
         Wrong().compile(None).ir("scheduled")
 
 
-def test_an_unchecked_copy_stays_inside() -> None:
+def test_an_unchecked_copy_must_stay_inside() -> None:
     class Over(tile.Script):
         def __call__(self, n: tile.int32, x: ~tile.float32) -> None:
             self.attrs.blocks = 2

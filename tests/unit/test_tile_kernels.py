@@ -15,8 +15,8 @@ from tests.unit.tile_kernels import (
     Control,
     Copy,
     EarlyReturns,
-    MadeAnew,
     Matmul,
+    NewNames,
     RowSoftmax,
     Shapes,
     VectorAdd,
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 def both(program: Any, arguments: list[Any], out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the simulator and the interpreter write to an argument."""
+    """The values that the simulator and the interpreter write to an argument."""
     results = []
     for run in (program, program.check):
         out[...] = np.zeros((), out.dtype)
@@ -44,7 +44,7 @@ def test_vector_add(size: int) -> None:
         np.testing.assert_array_equal(result, x + y)
 
 
-def test_a_number_of_run_time_never_recompiles() -> None:
+def test_a_run_time_number_does_not_recompile() -> None:
     program = VectorAdd()
     kernels = {id(program.compile(size, None, None, None)) for size in (5, 6, 7)}
     assert len(kernels) == 1
@@ -97,7 +97,7 @@ def test_attention_keeps_probabilities_in_registers() -> None:
 
 
 def reference(n: int) -> np.ndarray:
-    """What Control computes."""
+    """The expected result of Control."""
     tile, total = np.arange(32), 0
     for i in range(n):
         if i == 7:
@@ -131,9 +131,9 @@ def test_methods_return_values_early(kind: str) -> None:
         np.testing.assert_array_equal(x, expected)
 
 
-def test_loops_make_the_same_name_one_after_another() -> None:
+def test_consecutive_loops_may_assign_the_same_new_name() -> None:
     x = np.zeros(40, np.int32)
-    for found in both(MadeAnew(), [40, x], x):
+    for found in both(NewNames(), [40, x], x):
         np.testing.assert_array_equal(found, np.full(40, 3))
 
 
@@ -148,7 +148,7 @@ def test_shapes_and_reductions() -> None:
 @pytest.mark.parametrize("columns", [64, 66, 63])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16"])
 def test_copies_of_every_width(columns: int, dtype: str) -> None:
-    """Rows of whole 16 bytes, of whole 4, and neither."""
+    """Rows that are multiples of 16 bytes, of 4, and of neither."""
     numpy = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     x = np.random.default_rng(7).standard_normal((40, columns)).astype(numpy)
     y = np.zeros_like(x)

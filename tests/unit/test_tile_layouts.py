@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register layouts: each element is somewhere, and the algebra keeps what it says it keeps."""
+"""Register layouts: each element is held, and operations on layouts preserve elements."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def test_padded_layouts_lose_only_dimensions_of_size_one() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_text_and_merging_keep_it(layout: RegisterLayout) -> None:
+def test_text_and_merging_preserve_a_layout(layout: RegisterLayout) -> None:
     assert parse_layout(str(layout)) == layout
     assert elements(layout.merged()) == elements(layout)
     assert layout.merged().merged() == layout.merged()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_permuting_and_reshaping_move_no_element(layout: RegisterLayout) -> None:
+def test_permuting_and_reshaping_preserve_the_holders_of_elements(layout: RegisterLayout) -> None:
     if len(layout.shape) != 2:
         return
     turned = layout.permuted([1, 0])

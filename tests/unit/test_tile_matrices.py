@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warps store results of 16 bits to shared memory as matrices, where the machine can."""
+"""Warps store 16-bit results to shared memory by stmatrix, if the machine has it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
         (float16, np.float16, (32, 128, 16)),
     ],
 )
-def test_a_result_goes_through_shared_memory(
+def test_a_result_is_stored_through_shared_memory(
     dtype: Any, numpy: Any, sizes: tuple[int, int, int], across: bool, arch: str
 ) -> None:
     m, n, k = sizes

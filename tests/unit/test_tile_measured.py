@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates are measured on a GPU, in a process that may die. The driver is a stand-in: kernels
-take a microsecond for each block of 128 threads."""
+"""Candidates are measured on a GPU, in a process that may die.
+
+The driver is a stand-in: kernels take a microsecond for each block of 128 threads.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class Tuned(VectorAdd):
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NvgpuDevice]:
-    """A GPU, an empty cache, and servers that see the same driver."""
+    """A GPU, an empty cache, and workers that use the same driver."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XTC_CACHE", "1")
         patch.setenv("XTC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
@@ -49,9 +51,9 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NvgpuDevice]:
         library = stand_in(tmp_path_factory.mktemp("driver"), patch)
         workers = Workers("xtc.tile.tuning.measure_worker")
         patch.setattr(measured, "_workers", workers)
-        # Nothing is kept where a file of this project changes meanwhile.
+        # Nothing is stored if a file of this project changes in the meantime.
         patch.setattr(CodeFingerprint, "unchanged", lambda _: True)
-        # Compiled here, as the servers that do it have tests, and take long to start.
+        # Compiled in this process, because the workers have tests and take long to start.
         patch.setattr(tuning, "_compiled", lambda kernel: {IMAGE: kernel.image})
         with NvgpuDevice(NvgpuOptions("hw", driver_library=library, cubins="none")) as gpu:
             yield gpu
@@ -70,7 +72,7 @@ def lines(device: NvgpuDevice, word: str) -> list[str]:
     return [line for line in log(Path(device.options.driver_library)) if line.startswith(word)]
 
 
-def test_candidates_are_measured_in_turns_with_a_cold_cache(device: NvgpuDevice) -> None:
+def test_candidates_are_measured_alternately_with_a_cold_cache(device: NvgpuDevice) -> None:
     given = arrays(device)
     ranked: Any = Tuned().candidates(1000, *given)
     assert [each.parameters["block"] for each in ranked] == [1024, 256, 64]
@@ -88,7 +90,7 @@ def test_candidates_are_measured_in_turns_with_a_cold_cache(device: NvgpuDevice)
     rounds = [grids[at : at + 3] for at in range(12, 27, 3)]
     assert all(sorted(each) == ["1,1,1", "16,1,1", "4,1,1"] for each in rounds)
     assert len({tuple(each) for each in rounds}) > 1
-    # The choice is kept: of this GPU, and for arrays on it.
+    # The choice is stored for this GPU, and for arrays on it.
     assert Tuned().compile(1000, *given).schedule == {"block": 1024}
     launches = len(lines(device, "launch"))
     assert Tuned().compile(1000, *given).schedule == {"block": 1024}
@@ -108,14 +110,14 @@ def test_candidates_that_fault_or_crash_are_listed_with_their_causes(device: Nvg
     }
     assert "measuring the kernel crashed: the process" in str(errors[64])
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in str(errors[1024])
-    # The caller's process has lost nothing, and nothing is chosen for later.
+    # The caller's process is unaffected, and no choice is stored.
     entries = len(configured_cache().entries())
     assert Tuned().compile(3000, *given).schedule == {"block": 256}
     assert len(configured_cache().entries()) == entries
     assert given[0].numpy().tolist() == [1.0] * 3000
 
 
-def test_a_candidate_that_hangs_is_ended_and_the_others_are_measured(
+def test_a_hanging_candidate_is_killed_and_the_others_are_measured(
     device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measured, "LIMITS", replace(measured.LIMITS, seconds=2.0))
@@ -152,6 +154,6 @@ def test_without_arrays_nothing_is_measured(device: NvgpuDevice) -> None:
     assert len(lines(device, "launch")) == before
 
 
-def test_outliers_do_not_count() -> None:
+def test_outliers_are_ignored() -> None:
     assert spread([1.0, 1.0, 1.01, 1.0, 50.0]) < 0.02
     assert spread([1.0, 2.0, 3.0]) > 0.02

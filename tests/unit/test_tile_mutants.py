@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each wait, sync, fence, arrival and lock is needed: of the examples, of the pipelines that the
-compiler makes, and of the code that it writes for threads. The interpreter names the line; the
-simulator faults, or gives a wrong result, or it is said why it does not.
+"""Every wait, sync, fence, arrival and lock is needed: in the examples, in pipelines of the
+compiler, and in generated thread code.
+
+The interpreter names the line; the simulator faults or gives a wrong result, or an exception is
+listed with its reason.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +39,18 @@ WHY = {
     "self.wgmma.fence": AT_ONCE,
     "self.wgmma.commit": AT_ONCE,
     "self.wgmma.wait": AT_ONCE,
-    "matmul_pipelined: self.copy_async_wait_all": "nobody gets the memory that is freed after it",
+    "matmul_pipelined: self.copy_async_wait_all": "the memory freed after it is not reused",
     "matmul_split_k: self.sync": "threads store what they have loaded themselves, and the next "
     "block begins when all have",
 }
 """Why the simulator may notice nothing where a line of an example is missing."""
 
 SAMPLE = 13
-"""Of so many mutants, the simulator runs one; all of them in the long check."""
+"""The simulator runs one of this number of mutants, and all of them in the long check."""
 
 
 def mutations() -> list[tuple[str, int, str]]:
-    """Each line of each example that orders something, by its number from 0."""
+    """Each synchronizing line of each example, by its number from 0."""
     return [
         (name, number, line.strip())
         for name in NAMES
@@ -70,7 +72,7 @@ def test_the_interpreter_names_the_line(name: str, number: int, line: str, tmp_p
     assert f"mutant_{name}_{number}.py" in str(caught.value)
 
 
-def test_the_simulator_notices_a_missing_line(tmp_path: Path, is_long: bool) -> None:
+def test_the_simulator_detects_a_missing_line(tmp_path: Path, is_long: bool) -> None:
     for name, number, line in mutations()[:: 1 if is_long else SAMPLE]:
         if not noticed(on_device(without(name, number, tmp_path))):
             here = f"{name}: {line}"
@@ -90,7 +92,7 @@ def on_device(case: Any) -> Callable[[NvgpuDevice], None]:
     return there
 
 
-# --- pipelines that the compiler makes of plain loops --------------------------------------------
+# --- pipelines that the compiler generates from plain loops ---------------------------------------
 
 PIPELINES: dict[str, Callable[[], Case]] = {
     "one slot": lambda: matmul(72, 72, 104),
@@ -109,14 +111,16 @@ WHY_OPERATION = {
 
 @cache
 def pipeline(name: str) -> tuple[Case, tuple[str, ...]]:
-    """A case, and the operations that order its pipeline."""
+    """A case, and the synchronizing operations of its pipeline."""
     case = PIPELINES[name]()
     return case, tuple(op.name for op in named(case.kernel().launched))
 
 
 def lost(name: str, number: int, device: NvgpuDevice) -> Any:
-    """The kernel whose compiler has lost an operation. One block has all tiles, so that its slots
-    are used again."""
+    """The kernel without an operation of its pipeline.
+
+    One block computes all tiles, so that its slots are reused.
+    """
     case, _ = pipeline(name)
     mistake = DropOperations(numbers=(number,))
     kernel = broken(case.program, case.arguments, "pipelined", mistake, device)
@@ -125,12 +129,12 @@ def lost(name: str, number: int, device: NvgpuDevice) -> Any:
 
 
 def operations(count: int | None, step: int) -> list[tuple[str, int]]:
-    """Operations that order some pipelines, each or some of them."""
+    """Synchronizing operations of some pipelines: each one, or a sample."""
     names = list(PIPELINES)[:count]
     return [(name, number) for name in names for number in range(len(pipeline(name)[1]))][::step]
 
 
-def test_the_interpreter_finds_what_a_pipeline_has_lost(is_long: bool) -> None:
+def test_the_interpreter_detects_operations_missing_in_a_pipeline(is_long: bool) -> None:
     with NvgpuDevice(NvgpuOptions()) as device:
         for name, number in operations(*((None, 1) if is_long else (2, 2))):
             case, _ = pipeline(name)
@@ -141,14 +145,14 @@ def test_the_interpreter_finds_what_a_pipeline_has_lost(is_long: bool) -> None:
             assert "tile_pipelines.py" in str(caught.value.where)
 
 
-def test_the_simulator_notices_what_a_pipeline_has_lost(is_long: bool) -> None:
+def test_the_simulator_detects_operations_missing_in_a_pipeline(is_long: bool) -> None:
     for name, number in operations(*((None, 1) if is_long else (1, 4))):
         _, ops = pipeline(name)
         assert noticed(launched(name, number)) or ops[number] in WHY_OPERATION, (name, ops[number])
 
 
 def launched(name: str, number: int) -> Callable[[NvgpuDevice], None]:
-    """Run a pipeline that has lost an operation, and compare."""
+    """Run a pipeline without an operation, and compare."""
     case, _ = pipeline(name)
     values = case.program._bound(case.arguments, {})
 
@@ -176,13 +180,13 @@ def test_what_a_pair_has_lost_is_found(monkeypatch: pytest.MonkeyPatch, is_long:
         mistake = DropOperations(CLUSTERS, (number,))
         return broken(case.program, case.arguments, "pipelined", mistake, device)
 
-    def run(device: NvgpuDevice, number: int) -> None:
+    def run(number: int, device: NvgpuDevice) -> None:
         case.agrees(lambda *_: lost_by(number, device).launch(device, values))
 
     for number in range(count) if is_long else (1, 3):
         with NvgpuDevice() as device, pytest.raises((RaceError, DeadlockError)):
             lost_by(number, device).check(values)
-        assert not is_long or noticed(lambda device, number=number: run(device, number)), number
+        assert not is_long or noticed(partial(run, number)), number
 
 
 # --- barriers of the code for threads ------------------------------------------------------------
@@ -190,8 +194,8 @@ def test_what_a_pair_has_lost_is_found(monkeypatch: pytest.MonkeyPatch, is_long:
 
 @pytest.mark.parametrize("kind", ["convert", "reduce", "scan"])
 def test_barriers_between_threads_are_needed(kind: str) -> None:
-    """The first and the last one of an exchange both stand between its memory and others': each
-    does alone, so that only without both something is noticed."""
+    """The first and the last barrier of an exchange both separate its memory from that of others:
+    only the removal of both has an effect."""
     program = Exchanges(kind)
     x = np.random.default_rng(0).integers(-9, 9, (16, 64)).astype(np.int32)
     y = np.zeros_like(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names of a kernel stand for where several have the same tile, as with NumPy's arrays."""
+"""Tiles with several names, as with NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ X = np.arange(tile_named.SIZE, dtype=np.float32)
 
 
 def run(program: Any, n: int) -> list[Any]:
-    """What a kernel makes, in the interpreter and on the simulator."""
+    """The result of a kernel, in the interpreter and on the simulator."""
     found = []
     for runs in (program.check, program):
         y = np.zeros_like(X)

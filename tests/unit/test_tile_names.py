@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and modules of the language beside instructions."""
+"""Names and modules of the language besides instructions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_products_of_layouts_are_divided(outer: RegisterLayout, inner: RegisterL
     assert _same(outer * ops.left_divide(made, outer), made)
 
 
-def test_no_factor_is_refused() -> None:
+def test_layouts_that_are_no_factors_are_refused() -> None:
     with pytest.raises(UserError, match="is not a product of a layout and"):
         ops.divide(ops.spatial(8, 4), ops.local(2, 2))
     with pytest.raises(UserError, match="is not a product of"):
@@ -50,7 +50,7 @@ def test_no_factor_is_refused() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_an_element_has_its_threads_and_its_position(layout: RegisterLayout) -> None:
+def test_an_element_has_threads_and_a_position(layout: RegisterLayout) -> None:
     held = 0
     for index in itertools.product(*map(range, layout.shape)):
         for thread in layout.get_spatial(index):
@@ -123,7 +123,7 @@ def test_shared_layouts_keep_each_element_at_its_offset(layout: layouts.SharedLa
     np.testing.assert_array_equal(layout.byte_offset(*indices, nbytes=2), 2 * grid)
 
 
-def test_functions_stand_beside_modules_of_their_name() -> None:
+def test_functions_and_modules_may_share_a_name() -> None:
     for name in ("register_layout", "shared_layout"):
         module = importlib.import_module(f"xtc.tile.ir.layout.{name}")
         assert getattr(layouts, name) is getattr(module, name)
@@ -255,7 +255,7 @@ def test_another_machine() -> None:
         tile.use_device(None)
 
 
-def test_the_grid_of_warps_in_which_each_holds_least() -> None:
+def test_the_warp_grid_minimizes_elements_per_warp() -> None:
     config = tile.Script.cuda.resolve_dot_config(
         tile.bfloat16, tile.float32, m=128, n=64, k=32, num_warps=8
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter runs a kernel after each pass that changes it, and names the one at fault."""
+"""The interpreter runs a kernel after each pass that changes it, and names the faulty pass."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def can_run(name: str, arch: str) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_pass_makes_a_race_of_an_example(name: str, arch: str) -> None:
+def test_no_pass_introduces_a_race_in_an_example(name: str, arch: str) -> None:
     if not can_run(name, arch):
         pytest.skip("a kernel for sm_90a")
     case = importlib.import_module(f"examples.tile.{name}").case()
@@ -49,7 +49,9 @@ def test_no_pass_makes_a_race_of_an_example(name: str, arch: str) -> None:
         assert all("no race" in str(report) for report in reports.values())
 
 
-def test_no_pass_makes_a_race_of_a_random_kernel(arch: str, is_long: bool, tmp_path: Path) -> None:
+def test_no_pass_introduces_a_race_in_a_random_kernel(
+    arch: str, is_long: bool, tmp_path: Path
+) -> None:
     for seed in range(4 if is_long else 1):
         kernel = batch(seed, 4, tmp_path)
         for case in kernel.cases:
@@ -68,7 +70,7 @@ def test_plain_loops_are_checked_as_pipelines(arch: str) -> None:
     np.testing.assert_array_equal(case.result, before)
 
 
-def test_a_pass_that_loses_a_wait_is_named() -> None:
+def test_a_pass_that_removes_a_wait_is_named() -> None:
     case = matmul(72, 72, 104, slots=3)
     with NvgpuDevice(NvgpuOptions(arch="sm_90a")) as device:
         kernel = mistaken(case, device)
@@ -80,7 +82,7 @@ def test_a_pass_that_loses_a_wait_is_named() -> None:
 
 
 def mistaken(case: Any, device: NvgpuDevice) -> Kernel:
-    """The kernel, of whose pipeline a pass loses each wait for an mbarrier."""
+    """The kernel, with a pass that removes each mbarrier wait of its pipeline."""
     values = case.program._bound(case.arguments, {}, arrays=False)
     kernel = Kernel(*case.program._pick(values, device)._made_of)
     mistake = DropOperations(pattern=r"tile\.mbarrier_wait", numbers=(0, 1))

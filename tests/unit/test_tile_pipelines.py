@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops of copies and dots become pipelines of bulk copies and warpgroups: right, without races,
-within registers; and a loop that is left says why."""
+"""Loops of copies and dots become pipelines of bulk copies and warpgroups: correct, race-free,
+without spills; other loops get a note."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_computes_the_same(name: str) -> None:
+def test_a_pipeline_computes_the_same(name: str) -> None:
     case = CASES[name]()
     case.agrees(case.program)
     report = case.agrees(case.program.check)
@@ -42,7 +42,7 @@ def test_it_computes_the_same(name: str) -> None:
     assert case.program.compile(*case.arguments).notes == ()
 
 
-def test_blocks_stay_for_several_tiles() -> None:
+def test_blocks_are_persistent() -> None:
     """Two blocks for each of 132 multiprocessors; bands of tiles, the last of them narrower."""
     case = matmul(64 * 18 + 8, 64 * 16, 64)
     kernel = case.kernel()
@@ -54,8 +54,10 @@ def test_blocks_stay_for_several_tiles() -> None:
 
 @pytest.mark.parametrize("m", [256, 264])
 def test_blocks_of_a_cluster_share_an_operand(monkeypatch: pytest.MonkeyPatch, m: int) -> None:
-    """Where their tiles are a pair, a block loads its rows of A and half of the columns of B; with
-    an odd number of tiles in x, each loads both halves, of merged tiles in this case."""
+    """If their tiles are a pair, a block loads its rows of A and half of the columns of B.
+
+    With an odd number of tiles in x, each loads both halves, of merged tiles in this case.
+    """
     with_sms(monkeypatch, 4)
     case = matmul(m, 256, 72, tiles=(128, 128, 64), warps=8)
     counts = case.agrees(case.program.check).compiled.counts
@@ -83,8 +85,8 @@ def test_tiles_of_many_blocks_are_merged(
 
 @needs_ptxas
 def test_nothing_spills() -> None:
-    """Copies of a panel of A and of four of B, by multicast, or of eight halves of these where the
-    blocks of a cluster are no pair; four multiplications for each 64 of the sum."""
+    """Copies of a panel of A and of four of B, by multicast, or of eight halves if the blocks of a
+    cluster are not a pair; four multiplications for each 64 elements of K."""
     program = tile_pipelines.Matmul(tiles=(128, 256, 32), warps=8)
     sizes = (4096, 4096, 4096, None, None, None)  # which no compiler unrolls
     kernel = Case(program, sizes, np.zeros(0), np.zeros(0)).kernel(arch="sm_90a")
@@ -98,7 +100,7 @@ def test_nothing_spills() -> None:
     lines = [line for line in kernel.sass.splitlines() if re.search(r"/\*[0-9a-f]{4}\*/", line)]
     places = [place for place, line in enumerate(lines) if "HGMMA" in line]
     steps = [after - before for before, after in itertools.pairwise(places)]
-    assert sorted(steps)[len(steps) // 2] <= 10  # 25 if each descriptor is computed anew
+    assert sorted(steps)[len(steps) // 2] <= 10  # 25 if each descriptor is recomputed
 
 
 @needs_ptxas
@@ -123,7 +125,7 @@ def test_a_bias_in_registers_leaves_room_for_slots() -> None:
     assert case.program.compile(*case.arguments).is_divided
 
 
-# --- what is left as it is ---------------------------------------------------------------------
+# --- loops that are not transformed --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_a_bias_in_registers_leaves_room_for_slots() -> None:
         ),
     ],
 )
-def test_a_loop_that_is_left_says_why(case: Any, why: str) -> None:
+def test_an_untransformed_loop_has_a_note(case: Any, why: str) -> None:
     kernel = case().kernel()
     assert not kernel.is_divided
     (note,) = kernel.notes
@@ -159,7 +161,7 @@ def test_a_loop_that_is_left_says_why(case: Any, why: str) -> None:
 
 
 def around(what: str) -> Case:
-    """A kernel with code around the loop that needs an order."""
+    """A kernel with code around the loop that depends on its order."""
     a, b = (np.random.default_rng(0).integers(-3, 4, s).astype(np.float16) for s in (128, 64))
     a, b = np.tile(a[:, None], 64), np.tile(b, (64, 1))
     c, scratch = np.zeros((128, 64), np.float32), np.zeros((2, 64), np.int32)
@@ -170,7 +172,7 @@ def around(what: str) -> Case:
 
 
 @pytest.mark.parametrize("what", ["shared", "global"])
-def test_barriers_of_the_loop_order_what_stands_around_it(what: str) -> None:
+def test_barriers_of_the_loop_order_surrounding_code(what: str) -> None:
     case = around(what)
     report = case.agrees(case.program.check)
     assert report.compiled.counts["wgmma"]
@@ -185,20 +187,20 @@ def test_barriers_of_the_loop_order_what_stands_around_it(what: str) -> None:
         ("atomic", "blocks of the kernel wait for each other"),
     ],
 )
-def test_what_the_copying_warp_cannot_know_is_left(what: str, why: str) -> None:
+def test_loops_with_unknown_copies_are_not_transformed(what: str, why: str) -> None:
     kernel = around(what).kernel()
     assert not kernel.is_divided
     assert kernel.notes[0].endswith(why)
 
 
-def test_the_option_turns_it_off() -> None:
+def test_the_option_disables_pipelines() -> None:
     kernel = matmul(72, 72, 104).kernel(bulk_pipelines=False)
     assert (kernel.is_divided, kernel.notes) == (False, ())
     assert "tile.wgmma" not in kernel.ir("scheduled")
 
 
-def test_memory_that_has_no_map_is_copied_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As memory has that begins at no multiple of 16 bytes."""
+def test_memory_without_a_tensor_map_is_copied_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, memory that does not begin at a multiple of 16 bytes."""
 
     def refuse(kernel: Kernel, *_: Any) -> list[Any]:
         if kernel.is_divided:
@@ -211,7 +213,7 @@ def test_memory_that_has_no_map_is_copied_as_written(monkeypatch: pytest.MonkeyP
     assert case.program.compile(*case.arguments).is_divided
 
 
-def test_maps_stay_while_arrays_do() -> None:
+def test_tensor_maps_are_reused_for_the_same_arrays() -> None:
     """A launch on the arrays of the last one copies nothing to the device."""
     case = matmul(72, 72, 104)
     m, n, k, a, b, c = case.arguments

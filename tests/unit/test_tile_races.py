@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kind of race that the interpreter finds, and what it does not take for one."""
+"""Each kind of race that the interpreter detects, and accesses that do not race."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 
 def line_of(text: str) -> int:
-    """The line of the kernels' file with this mark."""
+    """The line with this mark in the kernels' file."""
     lines = open(tile_races.__file__).read().splitlines()  # noqa: PTH123, SIM115
     (found,) = [number for number, line in enumerate(lines, 1) if f"# {text}" in line]
     return found
@@ -34,8 +34,8 @@ def line_of(text: str) -> int:
         (tile_races.GroupTooEarly, "read before wait", "group 1", "group 2"),
         (tile_races.FreedInFlight, "read before wait", "flight 1", "flight 2"),
         (tile_races.FreedWhileRead, "freed while used", "freed 1", "freed 2"),
-        (tile_races.MadeInALoop, "freed while used", "made 1", "made 2"),
-        (tile_races.MadeInBranches, "freed while used", "branch 1", "branch 2"),
+        (tile_races.AllocatedInALoop, "freed while used", "made 1", "made 2"),
+        (tile_races.AllocatedInBranches, "freed while used", "branch 1", "branch 2"),
         (tile_races.AllBlocks, "two blocks", "blocks", "blocks"),
         (tile_races.GlobalExchange, "missing sync", "exchange 1", "exchange 2"),
     ],
@@ -56,7 +56,7 @@ def test_a_race_names_both_lines(kernel: Any, kind: str, first: str, second: str
 @pytest.mark.parametrize(
     "kernel", [tile_races.InPlace, tile_races.SameElements, tile_races.AtomicInPlace]
 )
-def test_what_the_same_threads_do_is_no_race(kernel: Any) -> None:
+def test_accesses_of_the_same_threads_do_not_race(kernel: Any) -> None:
     x = np.arange(1000, dtype=np.float32)
     report = kernel().check(1000, x)
     assert report.blocks == cdiv(1000, 128)
@@ -72,9 +72,9 @@ def test_elements_of_several_threads_change_in_place() -> None:
     np.testing.assert_array_equal(x, 6)
 
 
-def test_a_tensor_of_each_iteration_is_no_race_behind_a_sync() -> None:
+def test_a_tensor_per_iteration_does_not_race_after_a_sync() -> None:
     x = np.zeros(1024, np.float32)
-    tile_races.MadeInALoop(ordered=True).check(1024, x)
+    tile_races.AllocatedInALoop(ordered=True).check(1024, x)
     assert (x == 1).all()
 
 
@@ -94,7 +94,7 @@ def test_a_tensor_larger_than_its_array_is_a_mistake() -> None:
         (tile_races.Byte(), 1, "byte", "a tile of elements that share bytes begins within a byte"),
     ],
 )
-def test_promises_are_checked(program: Any, number: int, mark: str, what: str) -> None:
+def test_assumptions_are_checked(program: Any, number: int, mark: str, what: str) -> None:
     for run, error in ((program.check, UserError), (program, DeviceFault)):
         with pytest.raises(error) as caught:
             run(number, np.zeros(128, np.float32))
@@ -136,7 +136,7 @@ def test_arguments_are_checked(arguments: tuple[Any, ...], message: str) -> None
 
 
 @pytest.mark.slow
-def test_an_array_that_is_read_only_is_not_written() -> None:
+def test_a_read_only_array_is_not_written() -> None:
     x = np.zeros(128, np.float32)
     x.flags.writeable = False
     with pytest.raises(UserError, match="read-only"):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulator, interpreter and NumPy agree on random tile kernels, shapes and layouts.
 
-Simulator and interpreter round sums alike, so that they agree to the bit; NumPy sums in another
-order, so that its numbers are those of which every order gives the same.
-
-Cases of a batch are one kernel, compiled once; the simulator runs their threads in a random order
-and watches for races that a barrier of the compiler should prevent.
+Simulator and interpreter round sums equally, so that they agree bit for bit. NumPy sums in another
+order, so its inputs are numbers whose sums do not depend on the order. Cases of a batch are one
+kernel, compiled once; the simulator runs their threads in a random order and detects races that a
+barrier of the compiler should prevent.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[NvgpuDevice]]:
-    """One whose code is not optimized, which the other's is."""
+    """Two devices: one with optimized code, one with unoptimized code."""
     options: Any = {"memory_bytes": MEMORY, "sim_races": True, "sim_schedule": "shuffled"}
     with (
         NvgpuDevice(NvgpuOptions(opt_level=0, **options)) as plain,
@@ -57,7 +56,7 @@ def agrees(program: Any, case: Case) -> None:
         np.testing.assert_array_equal(results[0], case.expected, case.text)
 
 
-def test_three_ways_give_the_same(
+def test_simulator_interpreter_and_numpy_agree(
     tmp_path: Path, is_long: bool, devices: list[NvgpuDevice]
 ) -> None:
     for seed in range(LONG_BATCHES if is_long else BATCHES):
@@ -67,15 +66,15 @@ def test_three_ways_give_the_same(
             agrees(kernel.program, case)
 
 
-def test_kernels_that_wait_give_the_same(is_long: bool, devices: list[NvgpuDevice]) -> None:
-    """By mbarriers, semaphores and for clusters; and plain loops that become such kernels."""
+def test_asynchronous_kernels_agree(is_long: bool, devices: list[NvgpuDevice]) -> None:
+    """With mbarriers, semaphores and clusters; and plain loops that become such kernels."""
     tile.use_device(devices[0])
     for seed in range(LONG_ASYNCHRONOUS if is_long else ASYNCHRONOUS):
         agrees(*asynchronous(seed))
 
 
-def test_names_stand_for_tiles_as_in_python(tmp_path: Path, is_long: bool) -> None:
-    """Or are refused, where a number decides whether two names stand for one tile."""
+def test_names_refer_to_tiles_as_in_python(tmp_path: Path, is_long: bool) -> None:
+    """Or are refused, if a run-time number decides whether two names refer to one tile."""
     x = (np.arange(32, dtype=np.float32) % 5).reshape(4, 8)
     messages = set()
     for seed in range(LONG_ALIASES if is_long else ALIASES):

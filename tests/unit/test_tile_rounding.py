@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter rounds as machines do: multiply-adds once, sums in the order of a layout."""
+"""The interpreter rounds like machines: multiply-adds once, sums in the order of a layout."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ RNG = np.random.default_rng(0)
 
 
 def spread(count: int, dtype: Any) -> Any:
-    """Numbers of many sizes."""
+    """Numbers of many magnitudes."""
     return (RNG.standard_normal(count) * 10.0 ** RNG.integers(-6, 6, count)).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_multiply_add_rounds_once(dtype: Any) -> None:
-    """No number of the type is nearer to the exact result, also where most of it cancels out."""
+    """No number of the type is nearer to the exact result, even after cancellation."""
     a, b = spread(300, dtype), spread(300, dtype)
     c = (-a * b * (1 + RNG.standard_normal(300) * 10.0 ** RNG.integers(-18, 1, 300))).astype(dtype)
     found = fused(a, b, c)
@@ -36,15 +36,15 @@ def test_a_multiply_add_rounds_once(dtype: Any) -> None:
         assert abs(Fraction(float(made)) - exact) <= min(distances)
 
 
-def test_what_is_no_number_stays_none() -> None:
+def test_nan_propagates() -> None:
     inf, most = np.float32(np.inf), np.finfo(np.float32).max
     assert np.isnan(fused(inf, np.float32(0), np.float32(1)))
     assert fused(inf, np.float32(2), -most) == inf
     assert fused(most, most, np.float32(0)) == inf
 
 
-def test_a_sum_goes_from_registers_over_lanes_to_warps() -> None:
-    """64 threads with 2 neighbors each."""
+def test_a_sum_is_reduced_over_registers_lanes_and_warps() -> None:
+    """64 threads with 2 adjacent elements each."""
     x = RNG.standard_normal((1, 128)).astype(np.float32)
     layout = spatial(1, 64) * local(1, 2)
     pairs = [x[0, 2 * at] + x[0, 2 * at + 1] for at in range(64)]
@@ -58,7 +58,7 @@ def test_a_sum_goes_from_registers_over_lanes_to_warps() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_narrow_sums_round_once(dtype: Any) -> None:
-    """Beside 1024, a bfloat16 has no room for 1, nor for 0.25."""
+    """bfloat16 cannot add 1 or 0.25 to 1024."""
     x = np.array([[1024] + [1] * 7], dtype)
     layout = local(1, 8)
     assert summed(x, layout, 1)[0, 0] == dtype(1031)

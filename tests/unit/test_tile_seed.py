@@ -71,7 +71,7 @@ def test_every_schedule_compiles(module: ModuleType) -> None:
         ("last self.sync()", "missing sync", "self.copy_async(src=ga, dst=sa"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, removed: str, kind: str, line: str) -> None:
+def test_missing_parts_are_named(tmp_path: Path, removed: str, kind: str, line: str) -> None:
     lines = Path(kernel_module(tmp_path).__file__ or "").read_text().splitlines()
     places = [at for at, text in enumerate(lines) if text.strip() == removed.removeprefix("last ")]
     del lines[places[-1 if removed.startswith("last") else 0]]
@@ -113,6 +113,6 @@ def test_the_whole_script_prints_its_table_on_a_gpu(
     latency = blocks * threads / 128 * 1e-3  # by the stand-in's clock
     assert table[1]["latency (ms)"] == pytest.approx(latency)
     assert table[1]["gflops"] == pytest.approx(2 * 4096**3 / latency * 1e-9)
-    assert len(launches) == 1 + 5 + 3 + 20  # a first one, warm-up, the host's time, samples
+    assert len(launches) == 1 + 5 + 3 + 20  # a first launch, warm-up, the host's time, samples
     assert {line.split()[-1] for line in launches} == {"77"}
     assert "wait for all" not in log(library)

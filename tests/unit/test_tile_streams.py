@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels on the arrays of GPU libraries: where they are, in order with the library's stream,
-without waiting. Libraries and driver are stand-ins; kernels are compiled, and do nothing."""
+"""Tile kernels on the arrays of GPU libraries: used in place, in the library's stream, without
+waiting.
+
+Libraries and driver are stand-ins; kernels are compiled, and do nothing.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def tensors(library: Path, streams: list[Any]) -> list[Tensor]:
 
 
 def noted(library: Path) -> list[str]:
-    """What happened in streams other than the device's own."""
+    """The calls in streams other than the device's own."""
     ours = ("copies", "kernels")
     words = ("launch", "fill", "mark", "record", "follow", "wait")
     return [line for line in log(library) if line.startswith(words) and not line.endswith(ours)]
@@ -60,14 +63,14 @@ def test_a_kernel_runs_in_the_stream_of_its_arrays(library: Path) -> None:
     assert noted(library) == [f"{GRID} stream 7"]
 
 
-def test_streams_of_several_arrays_follow_each_other(library: Path) -> None:
+def test_streams_of_several_arrays_are_ordered(library: Path) -> None:
     VectorAdd()(1000, *tensors(library, [7, 9, None]))
     ordered = ["record stream 9", "follow stream 7"]
     back = ["record stream 7", "follow stream 9"]
     assert noted(library) == [*ordered, f"{GRID} stream 7", *back]
 
 
-def test_libraries_with_dlpack_alone_order_their_work_before_the_stream(library: Path) -> None:
+def test_dlpack_orders_the_librarys_work_before_the_stream(library: Path) -> None:
     values: Any = [DlTensor(tensor, code=2) for tensor in tensors(library, [None] * 3)]
     VectorAdd()(1000, *values)
     assert noted(library) == [f"{GRID} stream 1"]
@@ -91,7 +94,7 @@ def test_libraries_are_asked_for_their_stream(
     assert [value.streams for value in values] == [[stream]] * 3
 
 
-def test_a_number_of_run_time_compiles_nothing_anew(
+def test_a_run_time_number_does_not_recompile(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
@@ -105,14 +108,14 @@ def test_a_number_of_run_time_compiles_nothing_anew(
     add, arrays = VectorAdd(block=256), tensors(library, [7, 7, 7])
     for n in (1000, 7, 999, 513):
         add(n, *arrays)
-    assert len(made) <= 1  # none where the cache has it
+    assert len(made) <= 1  # none on a cache hit
     grids = [line.split()[1] for line in noted(library)]
     assert grids == ["4,1,1", "1,1,1", "4,1,1", "3,1,1"]
     assert sum(line.startswith("copy_from 32") for line in log(library)) == 1  # loaded once
 
 
 class Torch(DlTensor):
-    """A tensor of PyTorch, as far as launches look at it."""
+    """A PyTorch tensor, as seen by launches."""
 
     __module__ = "torch"
     is_cuda, dtype = True, "torch.float32"
@@ -130,7 +133,7 @@ class Torch(DlTensor):
 
 
 def test_an_equal_call_repeats_its_launch(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the stream of that time, without looking at arguments again; any other call is checked."""
+    """In the current stream, without checking arguments again; any other call is checked."""
     streams, bound = [7], Program._bound
     fake: Any = ModuleType("torch")
     fake._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda _: streams[0])
@@ -176,7 +179,7 @@ def test_an_equal_call_repeats_its_launch(library: Path, monkeypatch: pytest.Mon
     assert len(checked) == 9
 
 
-def test_what_is_copied_back_is_waited_for(library: Path) -> None:
+def test_copies_to_the_host_are_awaited(library: Path) -> None:
     x, y = tensors(library, [7, 7])
     z = np.zeros_like(VALUES)
     with NvgpuDevice(NvgpuOptions("hw", driver_library=library, cubins="none")) as device:
@@ -208,7 +211,7 @@ def test_arrays_that_do_not_fit_are_refused(
     assert noted(library) == []
 
 
-def test_what_is_written_is_not_read_only(library: Path) -> None:
+def test_written_arrays_must_be_writable(library: Path) -> None:
     x, y, z = tensors(library, [7, 7, 7])
     x.changes["data"] = (x.address, True)
     VectorAdd()(1000, x, y, z)
@@ -239,7 +242,7 @@ def test_calls_are_timed_by_the_gpu_with_a_cold_cache(
 
 
 def test_the_device_is_kept_busy_while_the_host_prepares_a_call(library: Path) -> None:
-    """A call of 2 ms of the host's time is measured behind 4 ms of the device's work."""
+    """A call that takes the host 2 ms is measured after 4 ms of device work."""
     with (
         NvgpuDevice(NvgpuOptions("hw", driver_library=library)) as device,
         StreamClock(device, 0) as clock,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of types that NumPy and PyTorch have not."""
+"""Tensors of types that NumPy and PyTorch lack."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOATS = {
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_casts_to_small_floats_are_those_of_kernels(name: str) -> None:
+def test_casts_to_small_floats_agree_with_kernels(name: str) -> None:
     dtype, rng = getattr(tile, name), np.random.default_rng(0)
     x = (rng.standard_normal(4096) * 2.0 ** rng.integers(-18, 12, 4096)).astype(np.float32)
     expected = np.clip(x, -dtype.greatest, dtype.greatest).astype(FLOATS[name])
@@ -39,7 +39,7 @@ def test_casts_to_small_floats_are_those_of_kernels(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "low"), [("int1b", -1), ("int3b", -4), ("int7b", -64)])
-def test_integers_are_packed_and_keep_their_sign(name: str, low: int) -> None:
+def test_narrow_integers_are_packed_with_their_sign(name: str, low: int) -> None:
     x = np.random.default_rng(1).integers(low, -low, (24, 40)).astype(np.int32)
     tensor = tile.Tensor(tile.int32, x.shape, x).to(getattr(tile, name))
     assert tensor.storage.nbytes == x.size * tensor.dtype.bits // 8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates of tile kernels: compiled in processes that may crash, ranked, and chosen once."""
+"""Candidates of tile kernels: compiled in processes that may crash, ranked, and selected once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Tuned(VectorAdd):
 
 @tile.autotune("block", [128, 64, 256, 512])
 class Mixed(VectorAdd):
-    """All of its schedules but 64 meet a compiler that is spoiled."""
+    """Only the schedule with 64 compiles; the compiler crashes for the others."""
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ def test_candidates_that_crash_the_compiler_are_listed_with_their_causes() -> No
 
 
 @pytest.mark.usefixtures("spoiled_workers", "artifact_cache")
-def test_a_kernel_that_no_candidate_compiles_says_why_for_each() -> None:
+def test_a_kernel_without_a_compilable_candidate_lists_the_causes() -> None:
     bad = tile.autotune("block", [128, 512])(type("Bad", (VectorAdd,), {}))
     with pytest.raises(UserError, match="no schedule of Bad compiles") as caught:
         bad().compile(700, None, None, None)
     assert [note.split(":")[0] for note in caught.value.notes] == ["block=128", "block=512"]
-    # Nothing is chosen for later: a compiler that crashed once may not do so again.
+    # No choice is stored, because a compiler that crashed once may succeed later.
     assert configured_cache().entries() == []
 
 
@@ -96,7 +96,7 @@ def test_searches_are_in_the_tuning_database_with_their_failures(
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_a_database_that_cannot_be_used_is_told_and_the_kernel_runs(
+def test_an_unusable_database_is_reported_and_the_kernel_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(CodeFingerprint, "unchanged", lambda _: True)
@@ -109,7 +109,7 @@ def test_a_database_that_cannot_be_used_is_told_and_the_kernel_runs(
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_choice_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
     def counted(*arguments: object) -> float:
@@ -117,7 +117,7 @@ def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         return modelled_seconds(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tuning, "modelled_seconds", counted)
-    # Nothing is kept where a file of this project changes meanwhile, as an editor may let one.
+    # Nothing is stored if a file of this project changes meanwhile, for example in an editor.
     monkeypatch.setattr(CodeFingerprint, "unchanged", lambda _: True)
     first: Any = Tuned().compile(700, None, None, None)
     assert (len(calls), first.cached) == (2, False)

@@ -10,7 +10,7 @@ from xtc.evaluate.timing import Timing, time_calls
 
 
 class FakeTime:
-    """A clock that only the work moves: each call takes the next of the given durations."""
+    """A clock that only the work advances: each call takes the next of the given durations."""
 
     def __init__(self, *durations: int) -> None:
         self.now = 1000
@@ -49,7 +49,7 @@ def test_one_call_is_enough_without_a_minimum() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("duration", [1, 7, 333, 10_000, 999_999, 1_000_000, 5_000_000])
-def test_chosen_number_lasts_the_minimum_and_not_much_more(duration: int) -> None:
+def test_the_chosen_number_lasts_little_more_than_the_minimum(duration: int) -> None:
     time = FakeTime(duration)
     timing = time_calls(time.work, repeat=1, min_repeat_ms=1, clock=time.clock)
     length = timing.number * duration
@@ -57,7 +57,7 @@ def test_chosen_number_lasts_the_minimum_and_not_much_more(duration: int) -> Non
     assert timing.number == 1 or length <= 1_000_000 * 1.2 + duration
 
 
-def test_a_clock_that_stands_still_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_clock_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xtc.evaluate.timing._MOST_CALLS", 1000)
     with pytest.raises(XtcError, match="1000 calls took 0 ns"):
         time_calls(lambda: None, min_repeat_ms=1, clock=lambda: 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The external-tool runner: what it returns, and how it explains each way of failing."""
+"""Running external tools: results, and explanations of each kind of failure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_output_that_is_not_utf8_is_kept_readable() -> None:
     assert done.stdout == "a\N{REPLACEMENT CHARACTER}b"
 
 
-def test_failure_says_what_command_code_and_its_own_words() -> None:
+def test_a_failure_quotes_command_exit_code_and_output() -> None:
     with pytest.raises(ToolError) as caught:
         run_python("import sys; print('no luck', file=sys.stderr); sys.exit(3)")
     message = str(caught.value)
@@ -72,7 +72,7 @@ def test_signal_is_named() -> None:
         run_python("import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
 
 
-def test_missing_program_says_how_to_get_it() -> None:
+def test_a_missing_program_has_an_installation_hint() -> None:
     with pytest.raises(ToolError) as caught:
         tool.run(["no-such-program"], what="assembling", install_hint="apt install such")
     assert str(caught.value) == (
@@ -86,7 +86,7 @@ def test_missing_folder_is_not_a_missing_program(tmp_path: Path) -> None:
         run_python("", cwd=tmp_path / "nowhere")
 
 
-def test_file_that_is_no_program_is_explained(tmp_path: Path) -> None:
+def test_a_file_that_is_not_executable_is_explained(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_bytes(b"\x00\x01")
     script.chmod(0o755)
@@ -95,7 +95,7 @@ def test_file_that_is_no_program_is_explained(tmp_path: Path) -> None:
     assert "Exec format error" in str(caught.value)
 
 
-# A shell that waits for a child of its own, whose number it writes down.
+# A shell that records the id of a child and waits for it.
 WAITING = "echo so far >&2; sleep 60 & echo $! > pid; wait"
 
 

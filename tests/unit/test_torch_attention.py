@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's attention, read whole: masks, rows without a key, shared heads, gradients."""
+"""PyTorch's attention as one operator: masks, rows without a key, shared heads, gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ nn = torch.nn
 
 
 class Attention(nn.Module):  # type: ignore[misc, name-defined]
-    """The function, with attributes and perhaps a mask that is known."""
+    """The function, with attributes and optionally a constant mask."""
 
     def __init__(self, mask: Any = None, **attributes: Any) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of PyTorch with complex numbers inside: rotations, spectra, signals."""
+"""PyTorch programs with complex numbers inside: rotations, spectra, signals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _rotated(x: Any, turns: Any) -> Any:
 
 
 def _layer(x: Any, turns: Any) -> Any:
-    """As of a Fourier neural operator: some frequencies, times complex weights."""
+    """As in a Fourier neural operator: some frequencies, times complex weights."""
     low = torch.fft.rfft2(x)[:, :4, :4]
     whole = torch.zeros(2, 4, 5, dtype=torch.complex64)
     whole[:, :, 1:] = torch.einsum("bij,jk->bik", low, turns)
@@ -67,7 +67,7 @@ PROGRAMS: dict[str, Function] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_complex_numbers_inside(name: str) -> None:
+def test_complex_numbers_inside_a_program(name: str) -> None:
     torch.manual_seed(0)
     x, program = torch.randn(2, 4, 8), Program(PROGRAMS[name])
     graph = xtc.from_torch(torch.export.export(program, (x,)))
@@ -88,7 +88,7 @@ def test_complex_numbers_inside(name: str) -> None:
         (lambda x, turns: torch.sqrt(turns).abs() * x[0, :, :4], "not supported"),
     ],
 )
-def test_what_complex_numbers_cannot_do(function: Function, text: str) -> None:
+def test_unsupported_complex_operations_are_refused(function: Function, text: str) -> None:
     program = torch.export.export(Program(function), (torch.randn(2, 4, 8),))
     with pytest.raises(UserError) as caught:
         xtc.from_torch(program)

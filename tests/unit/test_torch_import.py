@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models from PyTorch: exported programs, and torch.compile with free sizes."""
+"""Models from PyTorch: exported programs, and torch.compile with dynamic sizes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_exported_programs(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_compile_follows_sizes_and_weights() -> None:
+def test_compile_adapts_to_sizes_and_weights() -> None:
     from xtc.importers.torch.backend import xtc_backend
 
     torch._dynamo.reset()
@@ -152,7 +152,7 @@ def free() -> Any:
 
 
 @pytest.mark.slow
-def test_free_sizes_are_those_of_calls(free: Any) -> None:
+def test_dynamic_sizes_are_those_of_calls(free: Any) -> None:
     model = xtc.from_torch(free, name="sizes")
     assert repr(model) == "<xtc model sizes(x: x_0xx_1x8xfloat32, y: y_0x2xfloat32)>"
     with xtc.compile(model) as module:
@@ -167,31 +167,31 @@ def test_free_sizes_are_those_of_calls(free: Any) -> None:
 @pytest.mark.parametrize(
     ("dims", "text"),
     [
-        ({"batch": 3}, "has no free dimension 'batch'\n  hint: one of: x_0, x_1, y_0"),
+        ({"batch": 3}, "has no dynamic dimension 'batch'\n  hint: one of: x_0, x_1, y_0"),
         ({"x_0": 1}, "cannot be 1\n  note: the program was exported for 2 to 64"),
         ({"y_0": 9}, "cannot be 9\n  note: it is 2*x_1, here 10"),
     ],
 )
-def test_sizes_that_a_program_does_not_have(free: Any, dims: dict[str, int], text: str) -> None:
+def test_unknown_sizes_are_refused(free: Any, dims: dict[str, int], text: str) -> None:
     with pytest.raises(UserError) as caught:
         xtc.from_torch(free, dims={"x_0": 3, "x_1": 5, "y_0": 10, **dims})
     assert text in str(caught.value)
 
 
 @pytest.mark.slow
-def test_sizes_that_are_given_are_free_no_more(free: Any) -> None:
+def test_given_sizes_are_fixed(free: Any) -> None:
     graph = xtc.from_torch(free, dims={"x_0": 3, "x_1": 5, "y_0": 10})
     assert isinstance(graph, Graph)
     assert graph.outputs[0].type.sizes == (15, 4)
 
 
-def test_what_is_no_program_is_refused() -> None:
+def test_other_objects_are_refused() -> None:
     with pytest.raises(UserError, match="takes an exported program, not Linear"):
         xtc.from_torch(nn.Linear(2, 2))
 
 
 @pytest.mark.slow
-def test_a_buffer_that_is_changed_is_a_state() -> None:
+def test_a_modified_buffer_is_a_state() -> None:
     class Cache(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of PyTorch beyond those of networks: all compiled, nothing left to PyTorch."""
+"""PyTorch operators beyond those of networks: all compiled, none left to PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ nn, functional = torch.nn, torch.nn.functional
 
 
 def compare(program: Any, *inputs: Any) -> None:
-    """All of it is compiled, and every result is PyTorch's."""
+    """Check that everything is compiled, and that every result agrees with PyTorch's."""
     torch._dynamo.reset()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("error", RunsInPyTorch)

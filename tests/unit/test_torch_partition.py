@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compile of programs with operators that PyTorch runs: parts of both, and a warning."""
+"""torch.compile of programs with operators that PyTorch runs: partitions of both, and a warning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compiled(program: Any, **options: Any) -> Callable[..., Any]:
 
 
 @pytest.mark.slow
-def test_parts_before_and_after_an_unsupported_operator() -> None:
+def test_partitions_before_and_after_an_unsupported_operator() -> None:
     layer = nn.Linear(4, 4)
 
     def program(x: Any) -> tuple[Any, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transform scripts change the payload, and say what is wrong with them."""
+"""Transform scripts change the payload, and their errors are quoted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transposed convolutions against their definition: what each element adds to the result."""
+"""Transposed convolutions against their definition: the contributions of each element."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def defined(x: Array, filters: Array, spreads: Sequence[Spread], groups: int) -> Array:
-    """(n, ..., c) spread tap by tap, with room for what is cut."""
+    """(n, ..., c) spread tap by tap, including the elements that are cropped."""
     channels, each, *taps = filters.shape
     outputs = [step.output for step in spreads]
     result = np.zeros((x.shape[0], *outputs, groups * each), x.dtype)
@@ -58,7 +58,7 @@ def dimensions(draw: st.DrawFn) -> Spread:
     st.integers(1, 2),
     st.integers(1, 3),
 )
-def test_a_transposed_convolution_is_what_its_elements_add(
+def test_a_transposed_convolution_sums_the_contributions_of_its_elements(
     spreads: list[Spread], groups: int, channels: int, each: int
 ) -> None:
     rng = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def test_a_transposed_convolution_is_what_its_elements_add(
     np.testing.assert_array_equal(result, defined(x, filters, spreads, groups))
 
 
-def test_no_multiplication_is_with_a_zero_between_elements() -> None:
+def test_inserted_zeros_are_not_multiplied() -> None:
     spreads = [Spread(8, 16, 8, 1, 4, 64)]
     with O.graph(name="spread") as gb:
         spread(O.tensor((1, 8, 4), name="x"), np.ones((4, 2, 16), np.float32), spreads, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose code `xtc.load` runs: one's own; somebody else's only where one says so."""
+"""Code that `xtc.load` runs: the user's own, or foreign code with explicit trust."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 from xtc.core.errors import ArtifactError
 from xtc.system import ownership
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """An artifact that was made and saved where new files are open to all."""
+    """An artifact created and saved with a permissive umask."""
     before = os.umask(0)
     try:
-        with xtc.compile(product()) as module:
+        with xtc.compile(matmul_graph()) as module:
             module.save(tmp_path / "saved")
     finally:
         os.umask(before)
@@ -33,14 +33,14 @@ def assert_trusted(folder: Path, *, trust: bool = False) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_user_saved_is_loaded(saved: Path) -> None:
+def test_an_artifact_of_the_user_is_loaded(saved: Path) -> None:
     assert_trusted(saved)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o020, 0o002])
 @pytest.mark.parametrize("name", ["", "module.so", "manifest.json"])
-def test_what_others_may_write_needs_trust(saved: Path, name: str, mode: int) -> None:
+def test_an_artifact_that_others_may_write_needs_trust(saved: Path, name: str, mode: int) -> None:
     path = saved / name
     path.chmod(path.stat().st_mode | mode)
     with pytest.raises(xtc.UserError, match="another user may have written") as caught:
@@ -51,7 +51,9 @@ def test_what_others_may_write_needs_trust(saved: Path, name: str, mode: int) ->
     assert_trusted(saved, trust=True)
 
 
-def test_what_another_user_owns_needs_trust(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_artifact_of_another_user_needs_trust(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     owner = os.geteuid()
     os.chown(saved, owner or 12345, -1)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
@@ -65,7 +67,7 @@ def owned_by(uid: int) -> os.stat_result:
     return os.stat_result((0o100644, 0, 0, 1, uid, 0, 0, 0, 0, 0))
 
 
-def test_the_administrator_s_files_count_as_one_s_own_where_said(
+def test_files_of_root_are_trusted_where_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -78,11 +80,11 @@ def test_the_administrator_s_files_count_as_one_s_own_where_said(
 def test_a_damaged_artifact_is_refused_in_spite_of_trust(saved: Path) -> None:
     library = saved / "module.so"
     library.write_bytes(library.read_bytes()[:-1])
-    with pytest.raises(ArtifactError, match="is not what the manifest says"):
+    with pytest.raises(ArtifactError, match="does not match the manifest"):
         xtc.load(saved, trust=True)
 
 
-def test_where_there_is_no_artifact(tmp_path: Path) -> None:
+def test_a_missing_artifact_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="no artifact here"):
         xtc.load(tmp_path / "nowhere")
     with pytest.raises(ArtifactError, match="no artifact here"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-tune from end to end: a search, what it leaves, killed and resumed, and its result used."""
+"""xtc-tune end to end: a search, its results, kill and resume, and use of the best schedule."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def printed(*arguments: object) -> str:
-    """What the command prints; it succeeds."""
+    """The output of the command, which must succeed."""
     done = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -93,7 +93,7 @@ def started(graph: Path, *arguments: object) -> subprocess.Popen[bytes]:
 
 
 def wait_for_results(count: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the newest run has so many results; the process is at work meanwhile."""
+    """Wait until the newest run has this number of results, while the process runs."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None
@@ -101,14 +101,14 @@ def wait_for_results(count: int, process: subprocess.Popen[bytes]) -> None:
             with Store(create=False) as store:
                 if len(store.results(store.run().number)) >= count:
                     return
-        except UserError:  # not there yet
+        except UserError:  # not created yet
             pass
         time.sleep(0.02)
     raise AssertionError("no results in two minutes")
 
 
 @pytest.mark.slow
-def test_a_killed_search_loses_nothing_and_goes_on(graph: Path, database: Path) -> None:
+def test_a_killed_search_is_resumed_without_losses(graph: Path, database: Path) -> None:
     process = started(graph, "--budget", "10m", "--sampler", "random", "--seed", "3")
     wait_for_results(6, process)
     children = psutil.Process(process.pid).children(recursive=True)
@@ -130,7 +130,7 @@ def test_a_killed_search_loses_nothing_and_goes_on(graph: Path, database: Path) 
     assert after[: len(before)] == before
     searched = [entry.schedule for entry in after if entry.kind == "search"]
     assert len(searched) == len(set(searched))
-    assert len(searched) - len(before) in (5, 6)  # the default is one more, whenever it comes
+    assert len(searched) - len(before) in (5, 6)  # plus the default schedule, at any position
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def refused(arguments: Sequence[object], message: str) -> None:
         tune.run([str(argument) for argument in arguments])
 
 
-def test_what_cannot_be_is_refused(graph: Path, database: Path, tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(graph: Path, database: Path, tmp_path: Path) -> None:
     refused([graph, "--budget", "soon"], "'soon' is not a time")
     refused([graph, "--strategy", "pakced"], "did you mean 'packed'")
     refused([graph, "--strategy", tmp_path / "no.yaml"], "cannot read")
@@ -167,7 +167,7 @@ def test_what_cannot_be_is_refused(graph: Path, database: Path, tmp_path: Path) 
     refused(["--csv", tmp_path / "f.csv"], "has no run")
 
 
-def test_a_run_that_used_its_budget_is_not_resumed(graph: Path, database: Path) -> None:
+def test_a_run_without_remaining_budget_is_not_resumed(graph: Path, database: Path) -> None:
     session = Session(read_graph(graph, {}), Store())
     key = session.key
     run = replace(
@@ -184,7 +184,7 @@ def test_a_run_that_used_its_budget_is_not_resumed(graph: Path, database: Path) 
     session.store.close()
 
 
-def test_show_prints_the_strategy_as_a_file_that_is_read(
+def test_show_prints_a_readable_strategy_file(
     graph: Path, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tune.run([str(graph), "--show"])
@@ -200,7 +200,7 @@ def test_a_run_without_measurements_is_not_called_wrong() -> None:
     assert outcome_text(a_run(), [wrong("x")]).endswith("no candidate is correct\n")
 
 
-def test_cells_are_no_formulas() -> None:
+def test_csv_cells_are_not_formulas() -> None:
     bad = Result('=HYPERLINK("x")', {"iR": 4, "-x": 1}, "failed", "+cmd|' /C calc'!A0", worker="@a")
     rows = list(csv.reader(csv_text(a_run(), [bad, ok("C: [i]", 1e-3), wrong("x")]).splitlines()))
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@"))]
@@ -208,6 +208,6 @@ def test_cells_are_no_formulas() -> None:
     assert float(rows[2][rows[0].index("gflops")]) == pytest.approx(1e-3)
 
 
-def test_without_a_tuned_schedule_compile_says_how_to_get_one(graph: Path, database: Path) -> None:
+def test_a_missing_tuned_schedule_has_a_hint(graph: Path, database: Path) -> None:
     with pytest.raises(UserError, match="hint: search for one with `xtc-tune`"):
         xtc.compile(read_graph(graph, {}), schedule="tuned")

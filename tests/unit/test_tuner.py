@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search's loop, with candidates whose times are made up."""
+"""The search loop, with candidates of given times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.search.tuner import FINALISTS, Tuner
 
 
 class MadeUp(Evaluator):
-    """Candidates end in the order of their coming, or, `backwards`, the last one first."""
+    """Candidates complete in order, or with `backwards`, the last one first."""
 
     capacity = 3
 
@@ -76,7 +76,7 @@ def tuner(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backwards", [False, True])
-def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
+def test_the_best_correct_candidate_is_chosen(store: Store, backwards: bool) -> None:
     run = store.add_run(a_run()).number
     evaluator = MadeUp(backwards=backwards)
     progress = tuner(store, run, evaluator, None).search()
@@ -96,14 +96,14 @@ def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
     assert not evaluator.waiting
 
 
-def test_a_limit_of_trials_holds(store: Store) -> None:
+def test_the_number_of_trials_is_limited(store: Store) -> None:
     run = store.add_run(a_run()).number
     tuner(store, run, MadeUp(), 10).search()
     kinds = [result.kind for result in store.results(run) if result.parameters]
     assert kinds.count("search") == 10
 
 
-def test_a_time_that_is_over_ends_the_search(store: Store) -> None:
+def test_the_budget_ends_the_search(store: Store) -> None:
     run = store.add_run(a_run()).number
     searcher = sampler("random", space_of(BLOCKED), 0)
     progress = Tuner(store, store.run(run), searcher, MadeUp(), seconds=0.0, trials=None).search()
@@ -112,11 +112,11 @@ def test_a_time_that_is_over_ends_the_search(store: Store) -> None:
 
 
 class KilledError(Exception):
-    """What ends a search in the middle of these tests."""
+    """Ends a search in the middle of these tests."""
 
 
 @pytest.mark.parametrize("kind", ["random", "exhaustive", "evolutionary"])
-def test_a_search_goes_on_where_it_was_left(store: Store, kind: str) -> None:
+def test_a_search_resumes_where_it_stopped(store: Store, kind: str) -> None:
     run = store.add_run(replace(a_run(), sampler=kind)).number
 
     def stop(progress: object) -> None:
@@ -136,7 +136,7 @@ def test_a_search_goes_on_where_it_was_left(store: Store, kind: str) -> None:
     assert "" not in evaluator.given[:-FINALISTS]
 
 
-def test_times_go_on_where_they_were(store: Store) -> None:
+def test_times_resume_where_they_stopped(store: Store) -> None:
     run = store.add_run(replace(a_run(), seconds=50.0)).number
     tuner(store, run, MadeUp(), 3).search()
     assert all(result.at >= 50.0 for result in store.results(run))
@@ -153,7 +153,7 @@ def test_a_replay_measures_again(store: Store) -> None:
     assert {entry.kind for entry in again} == {"replay"}
 
 
-def test_statuses_are_those_that_are_kept(store: Store) -> None:
+def test_the_database_accepts_all_statuses(store: Store) -> None:
     run = store.add_run(a_run()).number
     tuner(store, run, MadeUp(), None).search()
     assert {result.status for result in store.results(run)} <= set(STATUSES)

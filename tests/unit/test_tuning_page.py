@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tuning.md: its program runs, its strategy is one, and it leaves out nothing."""
+"""docs/tuning.md: its program runs, its strategy is valid, and its tables are complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def blocks(kind: str) -> list[str]:
 
 
 def rows(heading: str) -> set[str]:
-    """What stands in code font in the first column of the table below a line that has `heading`."""
+    """The code in the first column of the table below a line that contains `heading`."""
     after = PAGE.split(heading, 1)[1].split("\n\n", 1)[0]
     return {name for line in after.splitlines() for name in re.findall(r"^\| `(.*?)`", line)}
 
@@ -44,26 +44,26 @@ def test_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert not done.stdout.strip() or done.stdout.startswith('"C": [')
 
 
-def test_the_strategies_are_strategies() -> None:
+def test_the_strategies_are_valid() -> None:
     for text in blocks("yaml"):
         assert space_of(text).names
 
 
-def test_the_mistake_is_named_as_it_is_shown() -> None:
+def test_the_error_is_printed_as_shown() -> None:
     (shown,) = (text for text in blocks("text") if text.startswith("mine.yaml"))
     what = re.escape(shown.splitlines()[0].split(": ", 1)[1])
     with pytest.raises(UserError, match=what):
         space_of(blocks("yaml")[0].replace("iR * jR <= (REGISTERS - 4)", "iT * jR <= 28"))
 
 
-def test_tables_are_whole() -> None:
+def test_tables_are_complete() -> None:
     assert rows("| status |") == set(STATUSES)
     assert rows("| `--strategy` |") == {*NAMES, "FILE.yaml"}
     assert rows("| `--sampler` |") == set(SAMPLERS)
     assert rows("| plot |") == set(plot.PLOTS)
 
 
-def test_every_option_is_spoken_of() -> None:
+def test_every_option_is_documented() -> None:
     usual = {"--help", "--quiet", "--target", "--dim", "--option", "--seed", "--value"}
     actions = [*_parser()._actions, *plot._parser()._actions]
     options = {name for action in actions for name in action.option_strings}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tuning database: what is put there comes back, and what is no such database is refused."""
+"""The tuning database: round trips, and refusal of other files."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "tuning.db"
 
 
-def product(name: str = "product", size: int = 8) -> Graph:
+def matmul_graph(name: str = "product", size: int = 8) -> Graph:
     a, b = O.tensor((4, 16), name="A"), O.tensor((16, size), name="B")
     with O.graph(name=name) as builder:
         O.matmul(a, b, name="C")
     return builder.graph
 
 
-def test_what_is_kept_is_read_again(path: Path) -> None:
+def test_stored_records_round_trip(path: Path) -> None:
     with Store(path) as store:
         run = store.add_run(a_run())
         kept = [
@@ -48,7 +48,7 @@ def test_what_is_kept_is_read_again(path: Path) -> None:
         assert store.runs() == [replace(run, seconds=9.5, finished=True)]
 
 
-def test_the_best_are_right_and_each_once(path: Path) -> None:
+def test_the_best_results_are_correct_and_distinct(path: Path) -> None:
     with Store(path) as store:
         run = store.add_run(a_run()).number
         for outcome in (ok("slow", 3e-3), ok("fast", 2e-3), wrong("wrong"), ok("fast", 1e-3)):
@@ -66,7 +66,7 @@ def test_a_wrong_result_has_no_time() -> None:
     assert ok("x", 2e-3, 1e-3).seconds == 1e-3
 
 
-def test_two_stores_write_at_the_same_time(path: Path) -> None:
+def test_two_stores_write_concurrently(path: Path) -> None:
     with Store(path) as mine, Store(path) as other:
         first, second = mine.add_run(a_run()).number, other.add_run(a_run()).number
         mine.add_result(first, ok("a", 1.0))
@@ -77,7 +77,7 @@ def test_two_stores_write_at_the_same_time(path: Path) -> None:
 def test_other_files_are_refused(path: Path) -> None:
     with pytest.raises(UserError, match="there is no tuning database"):
         Store(path, create=False)
-    path.write_text("this is no database at all, whatever its name says\n" * 50)
+    path.write_text("this is not a database, whatever its name says\n" * 50)
     with pytest.raises(UserError, match="file is not a database"):
         Store(path)
     path.unlink()
@@ -100,7 +100,7 @@ def test_other_files_are_refused(path: Path) -> None:
     ],
 )
 @pytest.mark.slow
-def test_a_damaged_row_is_told(path: Path, damage: str) -> None:
+def test_a_damaged_row_is_reported(path: Path, damage: str) -> None:
     with Store(path) as store:
         store.add_result(store.add_run(a_run()).number, ok("C: [i]", 2e-3))
     with closing(sqlite3.connect(path)) as base, base:
@@ -119,7 +119,7 @@ def test_a_newer_format_is_refused(path: Path) -> None:
         Store(path)
 
 
-def test_an_older_format_is_brought_up_to_date(path: Path) -> None:
+def test_an_older_format_is_upgraded(path: Path) -> None:
     with Store(path) as store:
         run = store.add_run(replace(a_run(), bandwidth=None))
         result = store.add_result(run.number, replace(ok("C: [i]", 2e-3), kind=MODELLED))
@@ -135,16 +135,16 @@ def test_an_older_format_is_brought_up_to_date(path: Path) -> None:
     Store(path).close()
 
 
-def test_the_key_is_what_is_computed_not_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert graph_hash(product("one")) == graph_hash(product("two"))
-    assert graph_hash(product()) != graph_hash(product(size=4))
+def test_the_key_depends_on_the_computation_not_on_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert graph_hash(matmul_graph("one")) == graph_hash(matmul_graph("two"))
+    assert graph_hash(matmul_graph()) != graph_hash(matmul_graph(size=4))
     monkeypatch.setenv("XTC_THREADS", "3")
     assert options_text(TARGET, HostOptions()) == "threads=3"
     assert options_text(TARGET, HostOptions(threads=1, opt_level=2)) == "opt_level=2 threads=1"
 
 
 def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
-    graph = product()
+    graph = matmul_graph()
     key = TuningKey.of(graph, TARGET, HostOptions(threads=2))
     same = {"graph": key.graph, "options": key.options, "machine": key.machine}
     with Store(path) as store:
@@ -160,6 +160,6 @@ def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
     assert any("on another" in note for note in caught.value.notes)
 
 
-def test_without_a_database_the_error_says_how_to_tune(path: Path) -> None:
+def test_a_missing_database_has_a_hint(path: Path) -> None:
     with pytest.raises(UserError, match="hint: search for one with `xtc-tune`"):
-        tuned_schedule(product(), TARGET, HostOptions(), path)
+        tuned_schedule(matmul_graph(), TARGET, HostOptions(), path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of an unsigned and a signed factor, which only functions in MLIR have."""
+"""Contractions of an unsigned and a signed operand, which exist only in MLIR functions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compiled(options: dict[str, Any]) -> MlirFunction:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_first_factor_is_unsigned(options: dict[str, Any]) -> None:
+def test_the_first_operand_is_unsigned(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     with mlir.Context():
         compilation = compiled(options)
@@ -68,7 +68,7 @@ def test_the_first_factor_is_unsigned(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("cpu", "word"), [("znver4", "vpdpbusd"), ("x86-64-v3", "vpmaddwd"), ("alderlake", "vpdpbusd")]
 )
-def test_it_is_taken_as_it_is(cpu: str, word: str) -> None:
+def test_the_unsigned_operand_is_used_directly(cpu: str, word: str) -> None:
     with mlir.Context():
         compilation = compiled({"triple": "x86_64-linux-gnu", "cpu": cpu})
         text = compilation.stage_text("code", PassRunner())

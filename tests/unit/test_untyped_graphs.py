@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs declared without a shape: the graph is written once and gets its types when it is used."""
+"""Inputs declared without a shape: the graph gets its types on use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc.graph.graph import Graph
 
 
 def convolution() -> Graph:
-    """Padding by an axis, a transposition and attributes that need ranks of what is not known."""
+    """Padding along an axis, a transposition, and attributes that need unknown ranks."""
     image, filters = O.tensor(name="image"), O.tensor(None, "float32", name="filters")
     with O.graph(name="conv_relu") as gb:
         padded = O.pad(image, padding={1: 2, 2: 2}, name="padded")
@@ -25,20 +25,20 @@ def convolution() -> Graph:
     return gb.graph
 
 
-def product() -> Graph:
+def matmul_graph() -> Graph:
     x, y = O.tensor(), O.tensor()
     with O.graph(name="product") as gb:
         O.relu(x @ y + 1.0)
     return gb.graph
 
 
-def test_types_make_a_graph_as_if_declared() -> None:
+def test_a_typed_graph_equals_a_declared_one() -> None:
     x, y = O.tensor((5, 3)), O.tensor((3, 4))
     with O.graph(name="product") as gb:
         O.relu(x @ y + 1.0)
-    typed = product().typed(((5, 3), "float32"), (3, 4))
+    typed = matmul_graph().typed(((5, 3), "float32"), (3, 4))
     assert typed == gb.graph
-    written = product.__code__.co_firstlineno
+    written = matmul_graph.__code__.co_firstlineno
     assert {node.where.line - written for node in typed if node.where} == {3}
 
 
@@ -50,8 +50,8 @@ def test_a_typed_graph_compiles() -> None:
     assert graph.outputs[0].shape == (2, 3, 3, 8)
 
 
-def test_a_graph_takes_other_types_again() -> None:
-    graph = product()
+def test_a_graph_can_be_typed_repeatedly() -> None:
+    graph = matmul_graph()
     for sizes in ((2, 3, 4), (5, 6, 7)):
         i, k, j = sizes
         assert graph.typed((i, k), (k, j)).outputs[0].shape == (i, j)
@@ -59,13 +59,13 @@ def test_a_graph_takes_other_types_again() -> None:
     assert wide.outputs[0].dtype == "float64"
 
 
-def test_arrays_have_types() -> None:
+def test_arrays_give_types() -> None:
     x, y = np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)
-    np.testing.assert_array_equal(product().evaluate(x, y), np.full((2, 2), 4, np.float32))
-    np.testing.assert_array_equal(product().evaluate(x, input1=y), np.full((2, 2), 4))
+    np.testing.assert_array_equal(matmul_graph().evaluate(x, y), np.full((2, 2), 4, np.float32))
+    np.testing.assert_array_equal(matmul_graph().evaluate(x, input1=y), np.full((2, 2), 4))
 
 
-def test_nested_graphs_share_what_is_not_typed() -> None:
+def test_nested_graphs_share_untyped_inputs() -> None:
     x, y = O.tensor(), O.tensor()
     with O.graph(name="both") as both:
         with O.graph(name="first") as first:
@@ -89,7 +89,7 @@ def test_typed_and_untyped_operators_keep_their_order() -> None:
         assert [tensor.name for tensor in graph.inputs] == ["x", "y"]
 
 
-def test_indices_lists_outputs_and_states_wait() -> None:
+def test_indices_lists_outputs_and_states_are_deferred() -> None:
     x, total = O.tensor(name="x"), O.tensor((2, 3), name="total", state=True)
     with O.graph(name="waiting") as gb:
         whole = O.concat(x[0:1], x[-1:], axis=0)
@@ -109,7 +109,7 @@ def test_an_untyped_graph_prints_itself() -> None:
         "  %result = relu(%conv)",
         "}",
     ]
-    assert repr(product()) == "<xtc.Graph product(input0, input1), of unknown types>"
+    assert repr(matmul_graph()) == "<xtc.Graph product(input0, input1), of unknown types>"
 
 
 def test_a_constant_has_the_type_of_its_value() -> None:
@@ -119,28 +119,31 @@ def test_a_constant_has_the_type_of_its_value() -> None:
 
 MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "compiled": (
-        lambda: xtc.compile(product()),
+        lambda: xtc.compile(matmul_graph()),
         [
             "graph 'product' has inputs of unknown type: 'input0', 'input1'",
             "hint: give it types: graph.typed(((4, 8), 'float32'), ...)",
         ],
     ),
-    "scheduled": (lambda: xtc.Schedule(product()), ["graph 'product' has inputs of unknown type"]),
-    "saved": (lambda: product().to_yaml(), ["the type of an input is not known yet"]),
+    "scheduled": (
+        lambda: xtc.Schedule(matmul_graph()),
+        ["graph 'product' has inputs of unknown type"],
+    ),
+    "saved": (lambda: matmul_graph().to_yaml(), ["the type of an input is not known yet"]),
     "asked for a shape": (
         lambda: O.tensor(name="x").shape,
         ["the type of tensor 'x' is not known yet", "note: it is declared without a shape at"],
     ),
     "types that do not fit": (
-        lambda: product().typed((2, 3), (4, 5)),
+        lambda: matmul_graph().typed((2, 3), (4, 5)),
         ["K of matmul is 3 in the first operand but 4 in the second"],
     ),
     "too few types": (
-        lambda: product().typed((2, 3)),
+        lambda: matmul_graph().typed((2, 3)),
         ["graph.typed of 'product' is called without 'input1'"],
     ),
     "too many types": (
-        lambda: product().typed(1, 2, 3),
+        lambda: matmul_graph().typed(1, 2, 3),
         ["graph.typed of 'product' takes 2 types (input0, input1), not 3"],
     ),
     "another element type": (
@@ -154,7 +157,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_say_what_is_not_known(mistake: str) -> None:
+def test_errors_name_the_unknown_types(mistake: str) -> None:
     make, texts = MISTAKES[mistake]
     with pytest.raises(UserError) as info:
         make()
@@ -172,8 +175,8 @@ def test_a_result_of_another_graph_is_refused() -> None:
         O.neg(z)
 
 
-def test_a_typed_graph_takes_the_types_that_it_has() -> None:
-    graph = product().typed((2, 3), (3, 4))
+def test_a_typed_graph_accepts_its_own_types() -> None:
+    graph = matmul_graph().typed((2, 3), (3, 4))
     assert graph.typed((2, 3), input1=((3, 4), "float32")) is graph
     with pytest.raises(UserError, match="input 'input0' is 2x3xfloat32, not 3x3xfloat32"):
         graph.typed((3, 3))

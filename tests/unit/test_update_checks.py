@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden CHECK lines are rewritten, hand-written ones are kept, and the result passes."""
+"""Golden CHECK lines are rewritten, handwritten ones are kept, and the result passes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_lines_follow_the_output() -> None:
     ]
 
 
-def test_what_filecheck_would_interpret_is_literal() -> None:
+def test_special_characters_of_filecheck_are_escaped() -> None:
     assert check_lines("a = [[1, 2]]\nb = {{x}}\n", "LOW", "# ") == [
         "# LOW{LITERAL}: a = [[1, 2]]",
         "# LOW-NEXT{LITERAL}: b = {{x}}",
@@ -69,7 +69,9 @@ def test_each_prefix_has_its_block() -> None:
         ("// GOLDEN LOW", {"CHECK": "x"}, "FileCheck for LOW"),
     ],
 )
-def test_what_cannot_be_refreshed_is_said(text: str, outputs: dict[str, str], message: str) -> None:
+def test_files_that_cannot_be_refreshed_are_reported(
+    text: str, outputs: dict[str, str], message: str
+) -> None:
     with pytest.raises(UpdateError, match=message):
         refresh(text, outputs)
 
@@ -125,7 +127,7 @@ def test_a_stale_test_passes_after_the_update(lit_suite: Path) -> None:
         ("echo", "FileCheck for CHECK"),
     ],
 )
-def test_a_test_that_fails_stays_as_it_was(
+def test_a_failing_test_is_unchanged(
     lit_suite: Path, capsys: pytest.CaptureFixture[str], run: str, message: str
 ) -> None:
     test = lit_suite / "case.test"

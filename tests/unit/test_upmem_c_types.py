@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C with a `long` of 64 bits, for a compiler whose own has 32."""
+"""C with a 64-bit `long`, for a compiler whose `long` has 32 bits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc_targets.upmem.toolchain.c_types import with_wide_longs
         ("__builtin_smull_overflow(x, y, z)", "__builtin_smulll_overflow(x, y, z)"),
     ],
 )
-def test_what_becomes_wide(given: str, wide: str) -> None:
+def test_long_becomes_long_long(given: str, wide: str) -> None:
     assert with_wide_longs(given) == wide
 
 
@@ -39,5 +39,5 @@ def test_what_becomes_wide(given: str, wide: str) -> None:
         "__builtin_clz(x) + __builtin_clzll(y)",
     ],
 )
-def test_what_stays(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert with_wide_longs(text) == text

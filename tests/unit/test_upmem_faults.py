@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong on a set of DPUs becomes an exception that says where; operators in int8."""
+"""Faults on a set of DPUs become located exceptions; operators in int8."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_fault_names_kernel_dpu_tasklet_and_line(
     assert "kernels.c:" in text
 
 
-def test_a_launch_with_wrong_arguments(dpus: UpmemDevice, image: bytes) -> None:
+def test_a_launch_with_wrong_arguments_is_refused(dpus: UpmemDevice, image: bytes) -> None:
     kernel = dpus.get_module_function(dpus.load_module(image), "nothing")
     with pytest.raises(LaunchError, match="kernel 'nothing' takes 1 buffers, not 0"):
         dpus.launch(kernel, [])
@@ -112,12 +112,12 @@ def test_a_launch_with_wrong_arguments(dpus: UpmemDevice, image: bytes) -> None:
         dpus.get_module_function(dpus.load_module(image), "absent")
 
 
-def test_an_image_of_something_else(dpus: UpmemDevice) -> None:
+def test_an_image_of_another_target_is_refused(dpus: UpmemDevice) -> None:
     with pytest.raises((ArtifactError, LaunchError)):
         dpus.load_module(b"\x7fELF and so on")
 
 
-def test_more_than_all_mram_is_refused(dpus: UpmemDevice) -> None:
+def test_an_allocation_larger_than_mram_is_refused(dpus: UpmemDevice) -> None:
     with pytest.raises(DeviceMemoryError, match="cannot allocate 1099511627776 bytes"):
         dpus.memory_allocate(1 << 40)
     assert dpus.memory_info()[0] == 0
@@ -133,7 +133,7 @@ def test_code_for_another_number_of_dpus_is_refused(dpus: UpmemDevice, tmp_path:
         xtc.load(tmp_path / "saved", dpus)
 
 
-def test_a_simulator_that_is_killed_is_lost(image: bytes) -> None:
+def test_a_killed_simulator_raises_device_lost(image: bytes) -> None:
     before = set(_children())
     with UpmemDevice(nr_dpus=3, tasklets=4) as dpus:
         start(dpus, image, "nothing")
@@ -149,7 +149,7 @@ def _children() -> list[int]:
 
 
 def test_a_kernel_that_is_too_large_is_compiled_for_size(dpus: UpmemDevice) -> None:
-    """Two functions of doubles are one kernel, of more instructions than there is room for."""
+    """Two functions of doubles form one kernel with too many instructions."""
     x = O.tensor((3, 2), "float64", name="x")
     with O.graph(name="large") as graph:
         O.exp(O.tanh(x, device=dpus), device=dpus, name="y")
@@ -159,7 +159,7 @@ def test_a_kernel_that_is_too_large_is_compiled_for_size(dpus: UpmemDevice) -> N
 
 @pytest.mark.parametrize("nr_dpus", [1, 7])
 def test_int8_layers_and_convolutions(nr_dpus: int) -> None:
-    """Rows of DPUs that nothing divides, parts that are no multiple of 8 bytes, windows."""
+    """Numbers of rows that are not divisible, parts that are not multiples of 8 bytes, windows."""
     with UpmemDevice(nr_dpus=nr_dpus) as dpus:
         x = O.tensor((13, 6, 5, 3), "int8", name="x")
         w = O.tensor((3, 3, 3, 4), "int8", name="w")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Platform hw: the vendor's compiler and library, of which stand-ins record how they are called."""
+"""Platform hw: the vendor's compiler and library, replaced by stand-ins that record calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADD = Path(__file__).parents[2] / "benchmarks" / "upmem" / "add"
 
 @pytest.fixture
 def kit(tmp_path: Path, upmem: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A path with the kit's programs, which are the simulator's; `calls` has a line for each."""
+    """A path with the kit's programs, which call the simulator's; `calls` logs each call."""
     installed, calls = tmp_path / "kit", tmp_path / "calls"
     for name, value in environment(installed, {}).items():
         monkeypatch.setenv(name, value)
@@ -39,7 +39,7 @@ def kit(tmp_path: Path, upmem: Command, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def recorded(calls: Path) -> list[list[str]]:
-    """The command lines, without the folders of files, and without questions for the version."""
+    """The command lines, without folders and without version queries."""
     lines = [line.split() for line in calls.read_text().splitlines()]
     return [[Path(w).name if "/" in w else w for w in line] for line in lines if len(line) > 2]
 
@@ -52,7 +52,7 @@ def test_the_command_line_of_the_compiler() -> None:
     )
 
 
-def test_without_the_kit_both_programs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kit_names_both_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin")
     with (
         UpmemDevice(platform="hw") as device,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of doubles in generated kernels, compiled for this machine and compared with libm's."""
+"""Functions of doubles in generated kernels, compiled for this machine and compared with libm."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def called(library: ctypes.CDLL, name: str, *arguments: float) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_is_libms(library: ctypes.CDLL, name: str) -> None:
+def test_functions_agree_with_libm(library: ctypes.CDLL, name: str) -> None:
     function, arguments = FUNCTIONS[name]
     for x in arguments:
         expected, found = function(x), called(library, name, x)
@@ -85,14 +85,14 @@ def test_a_function_is_libms(library: ctypes.CDLL, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_a_function_of_two_is_libms(library: ctypes.CDLL, name: str) -> None:
+def test_functions_of_two_arguments_agree_with_libm(library: ctypes.CDLL, name: str) -> None:
     function, arguments = PAIRS[name]
     for x, y in arguments:
         expected = function(x, y)
         assert called(library, name, x, y) == pytest.approx(expected, rel=4e-12), (name, x, y)
 
 
-def test_what_has_no_value(library: ctypes.CDLL) -> None:
+def test_undefined_results_are_nan_and_overflow_is_infinite(library: ctypes.CDLL) -> None:
     nans = [("sqrt", -1.0), ("log", -1.0), ("asin", 1.5), ("acos", -2.0), ("sin", math.inf)]
     assert all(math.isnan(called(library, name, x)) for name, x in nans)
     assert called(library, "log", 0.0) == -math.inf
@@ -104,7 +104,7 @@ def test_what_has_no_value(library: ctypes.CDLL) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_dpus_compute_them(dtype: str) -> None:
+def test_dpus_compute_functions(dtype: str) -> None:
     a = O.tensor((12,), dtype, name="a")
     with UpmemDevice() as dpu:
         with O.graph(name="functions") as graph:

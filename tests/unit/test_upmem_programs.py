@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C programs of DPUs and their hosts, built and run as users do."""
+"""C programs of DPUs and their hosts, built and run with the commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["native_cache", "upmem"]  # fixtures
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """A copy of the programs, whose Makefiles write beside them."""
+    """A copy of the programs, whose Makefiles write into their folder."""
     copy: Path = shutil.copytree(PROGRAMS, tmp_path / "programs")
     return copy
 
@@ -55,8 +55,9 @@ def _run_by_makefile(upmem: Command, folder: Path, tasklets: int) -> tuple[int, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_program_is_right(upmem: Command, sources: Path, name: str, is_long: bool) -> None:
-    """Each program by one of the two ways, and the first by both; all by both in long runs."""
+def test_a_program_is_correct(upmem: Command, sources: Path, name: str, is_long: bool) -> None:
+    """Each program with one of the two commands, and the first with both; all with both in long
+    runs."""
     right = (0, f"{name}: all results are right\n")
     turn = NAMES.index(name)
     if is_long or turn == 0 or turn % 2:
@@ -69,7 +70,7 @@ def test_a_program_is_right(upmem: Command, sources: Path, name: str, is_long: b
         assert _run_by_makefile(upmem, sources / name, tasklets) == right
 
 
-def test_makefiles_find_the_kit_below_its_home(upmem: Command, tmp_path: Path) -> None:
+def test_makefiles_find_the_kit_in_its_home(upmem: Command, tmp_path: Path) -> None:
     there = ("bin/dpu-upmem-dpurte-clang", "include/dpu/dpu.h", "lib/libdpu.so")
     found = " && ".join(f"test -e $UPMEM_HOME/{name}" for name in there)
     assert upmem("env", "--", "sh", "-c", found, cwd=tmp_path).returncode == 0
@@ -84,7 +85,7 @@ def _page(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not PARALLEL_ACCESS.exists(), reason=f"{PARALLEL_ACCESS} is not there")
-def test_the_key_value_example_prints_right_sums(upmem: Command, tmp_path: Path) -> None:
+def test_the_key_value_example_prints_correct_sums(upmem: Command, tmp_path: Path) -> None:
     _page(tmp_path)
     words = ("--dpu", "wram_fifo_example=dpu.c", "--tasklets", 16)
     report = tmp_path / "report.json"
@@ -196,7 +197,7 @@ def test_a_program_that_is_too_large_is_refused(upmem: Command, tmp_path: Path) 
     assert "hint: take fewer tasklets, or a smaller STACK_SIZE_DEFAULT" in done.stderr
 
 
-def test_what_the_machine_does_not_have_has_a_hint(
+def test_unsupported_features_have_a_hint(
     upmem: Command, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     large = ProgramSize(5000, 8, 1024, 0, 0, 1)
@@ -354,14 +355,14 @@ int main(void)
 RARE_PRINTED = "60 60 4, rank 0, node 0, 1.1\n10000000001 ffffffffff 2.5\n"
 
 
-def test_what_few_programs_use(upmem: Command, tmp_path: Path) -> None:
+def test_rarely_used_functions(upmem: Command, tmp_path: Path) -> None:
     (tmp_path / "host.c").write_text(RARE_HOST)
     (tmp_path / "rare.c").write_text(RARE)
     done = upmem("run", "--dpu", "rare=rare.c", "--tasklets", 4, "host.c", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, RARE_PRINTED, "")
 
 
-def test_hosts_in_cxx(upmem: Command, tmp_path: Path) -> None:
+def test_hosts_may_be_written_in_cxx(upmem: Command, tmp_path: Path) -> None:
     (tmp_path / "host.cpp").write_text(CXX_HOST)
     (tmp_path / "dpu.c").write_text(SUM)
     words = ("--dpu", "sum=dpu.c", "--tasklets", 2, "-Wall", "-Wextra", "host.cpp")
@@ -391,7 +392,7 @@ with driver.allocate(2, profile="backend=simulator") as dpus:
 """
 
 
-def test_hosts_in_python(upmem: Command, tmp_path: Path) -> None:
+def test_hosts_may_be_written_in_python(upmem: Command, tmp_path: Path) -> None:
     (tmp_path / "host.py").write_text(PYTHON_HOST)
     (tmp_path / "dpu.c").write_text(SUM)
     words = "dpu-upmem-dpurte-clang -O2 -o sum dpu.c && python3 host.py"

@@ -24,7 +24,7 @@ COUNT = max(5, settings().max_examples // 4)  # 500 with --long
 
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[UpmemDevice]]:
-    """One DPU, and a number that divides nothing."""
+    """One DPU, and a number of DPUs that divides no size."""
     with UpmemDevice() as single, UpmemDevice(nr_dpus=7, tasklets=11) as seven:
         yield [single, seven]
 

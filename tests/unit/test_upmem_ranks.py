@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rank takes a graph's jobs in order, and computes while another one copies."""
+"""Each rank runs a graph's jobs in order, and computes while another one copies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ DPUS, IN_RANK = 66, 64
 
 
 def _rows(heavy: slice, each: int) -> np.ndarray:
-    """Rows for each DPU. Those of `heavy` cost the most: a product takes a step for each bit."""
+    """Rows for each DPU, with the most expensive ones for `heavy`: a multiplication takes a step
+    per bit."""
     rows = np.zeros((DPUS, each, 128), np.int32)
     rows[heavy] = 0x5A5A5A5A
     return rows.reshape(DPUS * each, 128)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User schedules on DPUs are followed, or refused by name; chains on the same rows are a launch."""
+"""User schedules on DPUs are followed or refused; chains on the same rows are one launch."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_schedule_is_followed(dpus: UpmemDevice, name: str) -> None:
 
 
 def test_a_schedule_is_followed_on_the_last_rows() -> None:
-    """Seven DPUs have ten rows each, the last four of 64."""
+    """Seven DPUs have ten rows each, the last one four of 64."""
     graph = _matmul()
     with UpmemDevice(nr_dpus=7, tasklets=5) as seven:
         change: Change = lambda node: _tiled(node).parallelize(["i", "j"])  # noqa: E731
@@ -124,11 +124,11 @@ def _of_columns(node: NodeSchedule) -> NodeSchedule:
 
 
 REFUSED: Mapping[str, tuple[Change, int]] = {
-    "'j#16' of C is vectorized: DPUs do not follow this": (
+    "'j#16' of C is vectorized: DPUs do not support this": (
         lambda node: node.tile("j", {"j1": 16}).vectorize(["j1"]),
         0,
     ),
-    "'k#4' of C is unrolled: DPUs do not follow this": (
+    "'k#4' of C is unrolled: DPUs do not support this": (
         lambda node: node.tile("k", {"k1": 4}).unroll({"k1": 4}),
         0,
     ),
@@ -170,7 +170,7 @@ REFUSED: Mapping[str, tuple[Change, int]] = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_cannot_be_followed_is_refused_by_name(dpus: UpmemDevice, text: str) -> None:
+def test_unsupported_schedules_are_refused_by_name(dpus: UpmemDevice, text: str) -> None:
     change, mesh = REFUSED[text]
     graph = _matmul()
     with pytest.raises(UserError) as caught:
@@ -204,7 +204,7 @@ def test_other_rows_are_another_launch(dpus: UpmemDevice) -> None:
     assert dpus.counters()["upmem.BYTES_EXCHANGED"] > before["upmem.BYTES_EXCHANGED"]
 
 
-def test_an_array_in_shards_is_sent_in_shards(dpus: UpmemDevice) -> None:
+def test_a_sharded_array_is_sent_in_shards(dpus: UpmemDevice) -> None:
     x = O.tensor((64, 8), "int32", name="x", device=dpus)
     with O.graph(name="positive") as graph:
         O.relu(x, name="y", device=dpus)
@@ -217,7 +217,7 @@ def test_an_array_in_shards_is_sent_in_shards(dpus: UpmemDevice) -> None:
         dpus.array(values, shards=5)
 
 
-def test_counters_of_loops_are_those_of_all_tiles(dpus: UpmemDevice) -> None:
+def test_loop_counters_cover_all_tiles(dpus: UpmemDevice) -> None:
     x = O.tensor((48, 9), "int32", name="x")
     with O.graph(name="sums") as graph:
         O.cumsum(x, axis=1)

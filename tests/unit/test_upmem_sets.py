@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of DPUs in Python: codes of errors, order of jobs, FIFOs against a model of them."""
+"""Sets of DPUs in Python: error codes, order of jobs, and FIFOs compared with a model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def status_of(action: Any) -> int:
     return raised.value.status
 
 
-def test_codes_of_errors(dpus: DpuSet) -> None:
+def test_error_codes(dpus: DpuSet) -> None:
     assert status_of(lambda: dpus.copy("absent", bytes(8))) == 29
     assert status_of(lambda: dpus.copy("bias", bytes(16))) == 11
     assert status_of(lambda: dpus.copy("bias", bytes(2))) == 8
@@ -85,14 +85,14 @@ def test_the_older_chip_has_no_fifos() -> None:
         assert status_of(lambda: dpu.copy("bias", bytes(8), parallel=True)) == 14
 
 
-def test_too_many_tasklets_for_the_chip() -> None:
+def test_too_many_tasklets_for_the_chip_are_refused() -> None:
     with DpuSet(1, profile="v1A", c_source=PROGRAM, tasklets=20) as dpu:
         assert len(dpu) == 1
     with DpuSet(1, profile="v1A", c_source=PROGRAM, tasklets=20) as large:
         large.free()
 
 
-def test_a_parallel_copy_runs_beside_a_program(dpus: DpuSet) -> None:
+def test_a_parallel_copy_overlaps_with_a_program(dpus: DpuSet) -> None:
     dpus.exec(async_mode=True)
     dpus.copy("bias", struct.pack("<Q", 7), parallel=True)
     found = [bytearray(8), bytearray(8)]
@@ -103,10 +103,11 @@ def test_a_parallel_copy_runs_beside_a_program(dpus: DpuSet) -> None:
     assert dpus.bias.uint64() == [7, 7]
 
 
-def test_what_waits_behind_a_copy_to_mram_is_named(
+def test_jobs_blocked_by_a_copy_to_mram_are_named(
     dpus: DpuSet, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The program waits for a parallel copy, that for a copy to MRAM, that for the program."""
+    """The program waits for a parallel copy, which waits for a copy to MRAM, which waits for the
+    program."""
     dpus.exec(async_mode=True)
     dpus.copy("table", bytes(8), async_mode=True)
     status = status_of(lambda: dpus.copy("active", bytes(8), parallel=True))
@@ -122,7 +123,7 @@ def test_a_full_fifo_is_an_error(dpus: DpuSet) -> None:
         assert status_of(lambda: questions.push(8)) == 15
 
 
-def test_callbacks_come_in_order(dpus: DpuSet) -> None:
+def test_callbacks_run_in_order(dpus: DpuSet) -> None:
     seen: list[object] = []
     dpus.call(lambda ranks, number, arg: seen.append((number, arg)), "first")
     dpus.call(lambda ranks, number, arg: seen.append(ranks.bias.uint64()), single_call=True)
@@ -141,7 +142,7 @@ int main(void) { times++; total += 10; return 0; }
 """
 
 
-def test_a_checkpoint_brings_memories_back_on_any_dpu() -> None:
+def test_a_checkpoint_restores_memories_on_any_dpu() -> None:
     with DpuSet(2, c_source=COUNTS) as dpus, DpuSet(1, c_source=PROGRAM) as other:
         dpus.exec()
         kept = DpuContext.deserialize(dpus[0].checkpoint().serialize())
@@ -172,7 +173,7 @@ def test_a_device_has_the_fifos_of_its_program() -> None:
 
 
 class Fifos(RuleBasedStateMachine):
-    """A queue in Python beside the FIFOs of a program that answers in order."""
+    """A model of the FIFOs, compared with a program that answers in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -250,7 +251,7 @@ RANKS = 2
 
 
 class Jobs(RuleBasedStateMachine):
-    """Jobs of two ranks, waited for or not, beside what they do one after another."""
+    """Jobs of two ranks, with or without waits, compared with sequential execution."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of MLIR's passes are those of the pinned version, and hints know them."""
+"""The list of MLIR's passes matches the pinned version, and hints use it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes that a user adds to stages, and which passes' results are printed."""
+"""User passes at the ends of stages, and printing after selected passes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xtc.ir.pipeline import Pipeline, Stage
 
 @dataclass(frozen=True)
 class Sign(Pass):
-    """Write a name on every function, after those that stand there."""
+    """Append a name to every function's list of names."""
 
     name: ClassVar[str] = "sign"
     word: str = "me"
@@ -65,7 +65,7 @@ def stage(name: str, **how: Any) -> str:
     return prepare(summed(), **how).stage_text(name)
 
 
-def test_passes_run_at_the_ends_of_stages_in_their_order() -> None:
+def test_passes_run_at_the_ends_of_stages_in_order() -> None:
     passes = {"source": [Sign("a"), Sign("b"), "canonicalize"], "bufferized": Sign("c")}
     assert 'signed = "ab"' in stage("scheduled", passes=passes)
     assert 'signed = "abc"' in stage("bufferized", passes=passes)
@@ -74,14 +74,14 @@ def test_passes_run_at_the_ends_of_stages_in_their_order() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["host", "null"])
-def test_they_change_the_code(target: str) -> None:
+def test_passes_change_the_code(target: str) -> None:
     ones = np.ones(4, np.float32)
     with xtc.compile(summed(), target, passes={"bufferized": [Negate()]}) as module:
         assert module(ones, ones).tolist() == [0.0] * 4
 
 
 @pytest.mark.slow
-def test_the_cache_tells_them_apart(artifact_cache: Path) -> None:
+def test_the_cache_distinguishes_passes(artifact_cache: Path) -> None:
     ones = np.ones(4, np.float32)
     results = []
     for passes in (None, {"bufferized": [Negate()]}, {"bufferized": ["canonicalize"]}, None):
@@ -101,7 +101,7 @@ def test_the_cache_tells_them_apart(artifact_cache: Path) -> None:
         ({"source": ["split-reductions{lenght=3}"]}, "has no option 'lenght'"),
     ],
 )
-def test_what_is_none_is_refused_before_anything_runs(passes: Any, what: str) -> None:
+def test_invalid_passes_are_refused_before_anything_runs(passes: Any, what: str) -> None:
     with pytest.raises(UserError, match=what):
         prepare(summed(), passes=passes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions that take fewer multiplications."""
+"""Convolutions with fewer multiplications."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from xtc.graph.tensor import Tensor
 RNG = np.random.default_rng(0)
 
 
-def drawn(*shape: int) -> np.ndarray[Any, Any]:
+def random_array(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
 def convolution(
     n: int, h: int, w: int, c: int, f: int, *, residual: bool = False, padding: int = 1
 ) -> xtc.Graph:
-    weights = 0.1 * drawn(3, 3, c, f)
+    weights = 0.1 * random_array(3, 3, c, f)
     x = O.tensor((n, h, w, c), "float32", name="X")
     with O.graph(name="g") as graph:
         y = O.conv2d(x, O.tensor(weights.shape, const=weights), padding=padding, name="C")
-        y = O.add(y, O.tensor((f,), const=drawn(f)))
+        y = O.add(y, O.tensor((f,), const=random_array(f)))
         if residual:
             y = O.add(y, O.tensor(y.shape, "float32", name="R"))
         O.relu(y, name="Y")
@@ -56,7 +56,7 @@ def is_winograd(graph: xtc.Graph, **options: Any) -> bool:
     ],
     ids=["whole", "bands", "odd", "c", "smallest", "odd bands", "filled bands"],
 )
-def test_results_are_those_of_the_definition(
+def test_results_agree_with_the_definition(
     shape: tuple[int, int, int, int, int], options: dict[str, Any], residual: bool
 ) -> None:
     graph = convolution(*shape, residual=residual)
@@ -67,13 +67,13 @@ def test_results_are_those_of_the_definition(
 
 def volumes(shape: tuple[int, ...], taps: int, features: int, before: int, after: int) -> xtc.Graph:
     """A convolution of volumes (n, d, h, w, c), with residual, bias and activation."""
-    weights = 0.05 * drawn(taps, 3, 3, shape[4], features)
+    weights = 0.05 * random_array(taps, 3, 3, shape[4], features)
     x = O.tensor(shape, "float32", name="X")
     padding = ((before, after), (1, 1), (1, 0))
     with O.graph(name="g") as graph:
         y = O.conv3d(x, O.tensor(weights.shape, const=weights), padding=padding, name="C")
         y = O.add(y, O.tensor(y.shape, "float32", name="R"))
-        O.relu(O.add(y, O.tensor((features,), const=drawn(features))), name="Y")
+        O.relu(O.add(y, O.tensor((features,), const=random_array(features))), name="Y")
     return graph.graph
 
 
@@ -99,9 +99,9 @@ def test_volumes_are_sums_over_their_taps_along_the_depth(
 
 
 @pytest.mark.slow
-def test_no_error_is_larger_than_that_of_plain_sums() -> None:
+def test_errors_are_at_most_those_of_direct_sums() -> None:
     graph = convolution(1, 16, 16, 96, 64)
-    x = drawn(1, 16, 16, 96) + 100  # differences cancel
+    x = random_array(1, 16, 16, 96) + 100  # differences cancel
     errors = []
     for winograd in (True, False):
         with xtc.compile(graph, cache=False, threads=1, winograd=winograd) as module:
@@ -115,11 +115,13 @@ def test_no_error_is_larger_than_that_of_plain_sums() -> None:
     [((1, 4, 4, 64, 64), 1), ((1, 28, 28, 24, 64), 1), ((1, 28, 28, 64, 8), 1)],
     ids=["few tiles", "few channels", "few features"],
 )
-def test_what_gains_nothing_stays(shape: tuple[int, int, int, int, int], padding: int) -> None:
+def test_unprofitable_convolutions_are_direct(
+    shape: tuple[int, int, int, int, int], padding: int
+) -> None:
     assert not is_winograd(convolution(*shape, padding=padding))
 
 
-def test_users_decide() -> None:
+def test_users_can_disable_winograd() -> None:
     graph = convolution(1, 14, 14, 64, 64)
     assert is_winograd(graph)
     assert not is_winograd(graph, winograd=False)
@@ -127,8 +129,11 @@ def test_users_decide() -> None:
 
 
 @pytest.mark.slow
-def test_what_follows_may_have_another_type() -> None:
-    x, weights = O.tensor((1, 12, 12, 64), "float32", name="X"), 0.1 * drawn(3, 3, 64, 64)
+def test_epilogues_may_have_another_type() -> None:
+    x, weights = (
+        O.tensor((1, 12, 12, 64), "float32", name="X"),
+        0.1 * random_array(3, 3, 64, 64),
+    )
     with O.graph(name="halves") as graph:
         O.cast(O.conv2d(x, O.tensor(weights.shape, const=weights), padding=1), "float16")
     assert is_winograd(graph.graph)
@@ -138,7 +143,7 @@ def test_what_follows_may_have_another_type() -> None:
 
 @pytest.mark.slow
 def test_filters_of_two_convolutions_are_transformed_once(tmp_path: Path) -> None:
-    weights = 0.1 * drawn(3, 3, 64, 64)
+    weights = 0.1 * random_array(3, 3, 64, 64)
     x = O.tensor((1, 12, 12, 64), "float32", name="X")
     w = O.tensor(weights.shape, const=weights)
     with O.graph(name="twice") as graph:
@@ -152,7 +157,7 @@ def test_filters_of_two_convolutions_are_transformed_once(tmp_path: Path) -> Non
 
 
 def random_graph(seed: int) -> xtc.Graph:
-    """A convolution that may be divided, what computes on its result, and what reads that."""
+    """A convolution that may be divided, surrounded by random producers and consumers."""
     d = random.Random(seed)  # noqa: S311  no secret is drawn
     n, h, w = d.choice([1, 1, 2, 3]), d.randrange(12, 30), d.randrange(12, 30)
     c, f, padding = d.choice([64, 72, 96]), d.choice([64, 80]), d.choice([0, 1, 1, 2])
@@ -162,8 +167,8 @@ def random_graph(seed: int) -> xtc.Graph:
         for number in range(d.randrange(4)):
             readers: list[Callable[[Tensor], Tensor]] = [
                 O.relu,
-                lambda y: O.add(y, O.tensor((f,), const=drawn(f))),
-                lambda y: O.mul(O.tensor((f,), const=drawn(f)), y),
+                lambda y: O.add(y, O.tensor((f,), const=random_array(f))),
+                lambda y: O.mul(O.tensor((f,), const=random_array(f)), y),
                 partial(with_residual, name=f"R{number}"),
                 lambda y: O.add(convolved(x, f, padding), y),
             ]
@@ -183,7 +188,7 @@ def with_residual(y: Tensor, name: str) -> Tensor:
 
 
 def convolved(x: Tensor, features: int, padding: int) -> Tensor:
-    weights = 0.05 * drawn(3, 3, int(x.shape[3]), features)
+    weights = 0.05 * random_array(3, 3, int(x.shape[3]), features)
     return O.conv2d(x, O.tensor(weights.shape, const=weights), padding=padding)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary folders: the living keep theirs, those of killed processes are removed."""
+"""Temporary folders: live processes keep theirs, those of killed processes are removed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_killed_process_loses_its_folder(
         assert len(list(tmp_path.iterdir())) == 2  # this process's folder and lock
 
 
-def test_what_has_another_name_is_left_alone(tmp_path: Path) -> None:
+def test_folders_with_other_names_are_untouched(tmp_path: Path) -> None:
     for name in ("notes", "123-notes", "123-abcdef0", "x-0123abcd", "123-0123abcd.txt"):
         (tmp_path / name).mkdir()
     (tmp_path / "notes.lock").touch()
@@ -76,7 +76,7 @@ def test_what_has_another_name_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["folder", "lock", "both"])
-def test_a_claim_that_a_cleaner_removed_is_made_anew(tmp_path: Path, what: str) -> None:
+def test_a_claim_removed_by_a_cleaner_is_recreated(tmp_path: Path, what: str) -> None:
     workspace = Workspace(tmp_path)
     with workspace.folder() as first:
         claim = Path(first).parent
@@ -91,7 +91,7 @@ def test_a_claim_that_a_cleaner_removed_is_made_anew(tmp_path: Path, what: str) 
 
 
 @pytest.mark.slow
-def test_a_forked_child_has_its_own_and_leaves_its_parent_s(tmp_path: Path) -> None:
+def test_a_forked_child_has_a_separate_folder(tmp_path: Path) -> None:
     program = (
         "import os, sys; from pathlib import Path; from xtc.system.workspace import Workspace\n"
         "workspace = Workspace(Path(sys.argv[1])); mine = workspace.folder()\n"
@@ -104,11 +104,11 @@ def test_a_forked_child_has_its_own_and_leaves_its_parent_s(tmp_path: Path) -> N
     command = [sys.executable, "-c", program, str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ran.stdout == "True\n"
-    sweep(tmp_path)  # the child ended without a clean-up, as forked workers do
+    sweep(tmp_path)  # the child ended without cleaning up, like forked workers
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_private_folder_is_in_the_user_s_own(
+def test_a_private_folder_is_in_the_users_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -140,7 +140,7 @@ def test_a_foreign_folder_in_its_place_is_not_used(
 
 
 @pytest.mark.slow
-def test_an_interrupt_is_no_kill(
+def test_an_interrupt_removes_the_folder(
     holder: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
     process, _ = holder

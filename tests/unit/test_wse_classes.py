@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile classes: PEs whose parameters differ as data only have one, with the same results."""
+"""Tile classes: PEs whose parameters differ only as data share a class, with equal results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def classes_of(folder: Path, texts: dict[str, str]) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("comptime", "classes"), [("", 1), (KNOWN, SIZE * SIZE)])
-def test_data_do_not_make_classes(comptime: str, classes: int, tmp_path: Path) -> None:
+def test_data_parameters_share_a_class(comptime: str, classes: int, tmp_path: Path) -> None:
     texts = files(comptime=comptime)
     assert classes_of(tmp_path, texts) == classes
     runner = SdkRuntime(compiled(tmp_path, texts))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in programs of CSL: the texts, with file, line and column."""
+"""Errors in CSL programs: messages with file, line and column."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.slow
-def test_what_is_wrong_in_a_function(body: str, tmp_path: Path) -> None:
+def test_errors_in_a_function(body: str, tmp_path: Path) -> None:
     assert BODIES[body] in text_of(tmp_path, program(body))
 
 
@@ -81,7 +81,7 @@ TOPS = {
 
 
 @pytest.mark.parametrize("top", TOPS)
-def test_what_is_wrong_at_the_top_of_a_file(top: str, tmp_path: Path) -> None:
+def test_errors_at_the_top_of_a_file(top: str, tmp_path: Path) -> None:
     uses = {"var big": "big[0] = 1.0;", "param p": "_ = p;", "const u": "_ = u;"}
     body = next((use for start, use in uses.items() if top.startswith(start)), "_ = a;")
     assert TOPS[top] in text_of(tmp_path, program(body, top))
@@ -111,7 +111,7 @@ COMPTIMES = {
 
 
 @pytest.mark.parametrize("comptime", COMPTIMES)
-def test_what_is_wrong_in_a_comptime_block(comptime: str, tmp_path: Path) -> None:
+def test_errors_in_a_comptime_block(comptime: str, tmp_path: Path) -> None:
     top = (
         "task t() void {} const i = @get_local_task_id(9); const c = @get_color(3);"
         "const q = @get_input_queue(2);"
@@ -119,7 +119,7 @@ def test_what_is_wrong_in_a_comptime_block(comptime: str, tmp_path: Path) -> Non
     assert COMPTIMES[comptime] in text_of(tmp_path, program("", top, comptime))
 
 
-def test_what_is_wrong_in_the_layout(tmp_path: Path) -> None:
+def test_errors_in_the_layout(tmp_path: Path) -> None:
     twice = layout('@set_tile_code(0, 0, "pe.csl", .{ .memcpy_params = memcpy.get_params(0) });')
     assert "the code of PE (0, 0) is set twice" in text_of(tmp_path, program(), layout_text=twice)
     outside = layout("@set_color_config(1, 0, @get_color(1), .{});")
@@ -132,7 +132,7 @@ def test_what_is_wrong_in_the_layout(tmp_path: Path) -> None:
     )
 
 
-def test_the_largest_symbols_stand_in_the_error_about_memory(tmp_path: Path) -> None:
+def test_the_memory_error_lists_the_largest_symbols(tmp_path: Path) -> None:
     top = "var small: [10]i16; var large: [12000]f32; var larger: [9000]f32;"
     text = text_of(tmp_path, program("small[0] = 1; large[0] = 1.0; larger[0] = 2.0;", top))
     notes = [line for line in text.splitlines() if "note:" in line]
@@ -140,6 +140,6 @@ def test_the_largest_symbols_stand_in_the_error_about_memory(tmp_path: Path) -> 
     assert "larger: [9000]f32, 36000 bytes" in notes[1]
 
 
-def test_an_error_in_a_module_says_whose_tile_it_is(tmp_path: Path) -> None:
+def test_an_error_in_a_module_names_the_tile(tmp_path: Path) -> None:
     text = text_of(tmp_path, program("_ = nothing;"))
     assert "note: in the code of PE (0, 0), set at layout.csl:6:5" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with anything changed in them: CslError or success, in bounded time."""
+"""Programs with random changes: CslError or success, in bounded time."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ODD = [
 
 
 def mutated(text: str, chance: random.Random) -> str:
-    """A few words removed, doubled, exchanged or replaced."""
+    """Some words removed, duplicated, exchanged or replaced."""
     words = WORDS.findall(text)
     for _ in range(chance.randint(1, 3)):
         at, other = chance.randrange(len(words)), chance.randrange(len(words))
@@ -109,7 +109,7 @@ def test_deep_nesting_is_refused(opening: str) -> None:
         parse(f"fn f() void {{ x = {opening * 5000}1; }}", "deep.csl")
 
 
-def test_long_chains_are_no_deep_nesting(tmp_path: Path) -> None:
+def test_long_chains_do_not_count_as_deep_nesting(tmp_path: Path) -> None:
     text = HEAD + f"const x = {'1 + ' * 3000}1;\nfn main() void {{ var y: i16 = x; _ = y; }}"
     (tmp_path / "layout.csl").write_text(layout())
     (tmp_path / "pe.csl").write_text(text + "comptime { @export_symbol(main); }")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs without races give the same results under every seed of shuffled tasks and PEs."""
+"""Programs without races give equal results for every seed of shuffled tasks and PEs."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ CASES = [
 ]
 
 
-def test_every_kind_of_program_is_here() -> None:
+def test_every_kind_of_program_is_covered() -> None:
     drives = {path.stem for path in FOLDER.glob("*.test") if RUN.search(path.read_text())}
     assert {case.test for case in CASES} == drives - set(RACES)
     assert set(BY_DEFAULT) <= drives
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.test}: {case.options}")
-def test_every_order_gives_the_same(
+def test_every_order_gives_equal_results(
     case: Case,
     tmp_path: Path,
     pytestconfig: pytest.Config,

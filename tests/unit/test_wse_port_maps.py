@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Port maps of tensors, and the texts where they are none."""
+"""Port maps of tensors, and refusals of invalid ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc_targets.wse.sdk.port_maps import (
 TILES = "{ A[j=0:5][i=0:3] -> [PE[i//2, j//3] -> index[i%2, j%3]] }"
 
 
-def test_a_matrix_goes_to_tiles_by_columns_and_comes_back() -> None:
+def test_a_matrix_round_trips_by_columns() -> None:
     matrix = np.arange(24, dtype=np.float32).reshape(6, 4)
     *region, words = convert_input_tensor(TILES, matrix)
     assert region == [0, 0, 2, 2, 6]
@@ -37,7 +37,7 @@ def test_elements_of_16_bits_lie_in_low_halves() -> None:
     assert list(format_output_tensor(row, np.int16, words)) == [1, -1, 2, -2]
 
 
-def test_indices_of_a_pe_begin_anywhere() -> None:
+def test_indices_of_a_pe_may_begin_anywhere() -> None:
     rows = "{ R[i=0:3, j=0:1] -> [PE[4, i // 2] -> index[i, j]] }"
     *region, words = convert_input_tensor(rows, np.arange(8, dtype=np.int32))
     assert (region, list(words)) == ([4, 0, 1, 2, 4], list(range(8)))
@@ -58,7 +58,7 @@ def test_indices_of_a_pe_begin_anywhere() -> None:
         ("{ A[i=0:2] -> [PE[0, 0] -> index[i]] }", "the tensor has 4 elements, and its port map 3"),
     ],
 )
-def test_what_is_wrong_is_said(portmap: str, text: str) -> None:
+def test_invalid_port_maps_are_refused(portmap: str, text: str) -> None:
     with pytest.raises(UserError, match=text.replace("[", r"\[").replace("*", r"\*")):
         convert_input_tensor(portmap, np.zeros(4, np.float32))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the simulated wafer: numbered, sourced, and each with a test that is there."""
+"""The rules of the simulated wafer: numbered, with a source, and with an existing test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_each_rule_has_its_test(rule: str, test: str) -> None:
     assert any((folder / test).is_file() for folder in FOLDERS), rule
 
 
-def test_every_lit_test_is_one_of_a_rule_or_of_the_language() -> None:
+def test_every_lit_test_covers_a_rule_or_the_language() -> None:
     named = {test for *_, test in ROWS} | {
         "run/language.test",
         "run/collectives.test",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's side: mistakes by name before anything moves, regions, orders and widths."""
+"""The host side: errors are detected before anything is copied; regions, orders and widths."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ def test_only_output_folders_run(tmp_path: Path, folder: Path) -> None:
         ((0, 0, 1, 1, 4), 4, {**WIDE, "blocking": 1}, "a copy has no 'blocking'"),
     ],
 )
-def test_what_is_wrong_with_a_copy(
+def test_invalid_copies_are_refused(
     runner: SdkRuntime, region: tuple[int, ...], count: int, how: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
         runner.memcpy_h2d(runner.get_id("a"), np.zeros(count, np.float32), *region, **how)
 
 
-def test_what_is_wrong_with_symbols_and_arguments(runner: SdkRuntime) -> None:
+def test_invalid_symbols_and_arguments_are_refused(runner: SdkRuntime) -> None:
     with pytest.raises(UserError, match="exports no symbol 'b'"):
         runner.get_id("b")
     data = np.zeros(4, np.float32)
@@ -169,7 +169,7 @@ def test_the_same_seed_gives_the_same_cycles(folder: Path) -> None:
     assert cycles[0] == cycles[1] > 0
 
 
-def test_a_deadlock_of_many_pes_is_a_summary_and_a_file(tmp_path: Path) -> None:
+def test_a_deadlock_of_many_pes_has_a_summary_and_a_file(tmp_path: Path) -> None:
     pe = (
         HEAD
         + """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSL text to tree and back: an equal tree, whatever the spaces, comments and parentheses."""
+"""CSL text to tree and back gives an equal tree, for any spaces, comments and parentheses."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def expression(text: str) -> tree.Expr:
         ("1 << 2 >> 3", "(1 << 2) >> 3"),
     ],
 )
-def test_how_operators_bind(text: str, printed: str) -> None:
+def test_operator_precedence(text: str, printed: str) -> None:
     assert print_expression(expression(text)) == printed
     assert expression(printed) == expression(text)
 
@@ -70,7 +70,7 @@ def test_how_operators_bind(text: str, printed: str) -> None:
         ("export 3;", "text:1:8: a declaration is expected here, not '3'"),
     ],
 )
-def test_what_is_no_csl(text: str, said: str) -> None:
+def test_invalid_syntax_is_refused(text: str, said: str) -> None:
     with pytest.raises(CslError) as caught:
         parse(text, "text")
     assert str(caught.value) == said

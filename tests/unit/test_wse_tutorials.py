@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public tutorials of the vendor's SDK, which are read from beside the repository, never kept."""
+"""Public tutorials of the vendor's SDK, read from a folder beside the repository."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [
 
 
 def files_of(page: str) -> dict[str, str]:
-    """The programs of a page: each from its beginning to the fence or the prose behind it."""
+    """The programs of a page: each from its first line to the fence or the next prose."""
     found = {}
     for name, beginning in BEGINNINGS.items():
         match = re.search(beginning, page)

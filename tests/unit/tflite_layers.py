@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers with random weights, of int8 and of float32, in models that tests write."""
+"""Layers with random weights, in int8 and in float32, for models of tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models for tests of the importer: an operator each in float32 and int8, and small networks."""
+"""Models for the importer's tests: single operators in float32 and int8, and small networks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models for tests of the importer: more operators of int8, shapes, and what remembers."""
+"""More models for the importer's tests: int8 operators, shapes, and operators with state."""
 
 from __future__ import annotations
 

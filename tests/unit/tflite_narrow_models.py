@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More models for tests of the importer: uint8, functions of int8, comparisons and movements."""
+"""More models for the importer's tests: uint8, functions of int8, comparisons, data movement."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def functions_float(rng: Rng) -> Writer:
 
 @model
 def halves_float(rng: Rng) -> Writer:
-    """Halves, which are rounded to even."""
+    """Multiples of one half, which are rounded to even."""
     m = Layers()
     x = m.constant((np.arange(24).reshape(3, 8) / 2 - 6).astype(np.float32))
     z = m.input(3, 8, dtype="float32")

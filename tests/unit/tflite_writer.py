@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes TensorFlow Lite models from a few lines: tensors, operators, inputs and outputs."""
+"""Writes TensorFlow Lite models: tensors, operators, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPES = {
 
 
 def _table(builder: Any, name: str, **fields: Any) -> int:
-    """A table with fields that are offsets or numbers, by the generated functions."""
+    """A table whose fields are offsets or numbers, by the generated functions."""
     getattr(tflite, f"{name}Start")(builder)
     for key, value in fields.items():
         getattr(tflite, f"{name}Add{key}")(builder, value)
@@ -65,7 +65,7 @@ class Writer:
         name: str = "",
         variable: bool = False,
     ) -> int:
-        """Declares a tensor; gives its number."""
+        """Declare a tensor; returns its number."""
         number = len(self.tensors)
         entry = {"shape": shape, "dtype": dtype, "scale": scale, "zero": zero, "axis": axis}
         more = {"const": const, "name": name or f"t{number}", "variable": variable}
@@ -73,17 +73,17 @@ class Writer:
         return number
 
     def input(self, *shape: int, dtype: str = "int8", **more: Any) -> int:
-        """Declares an input."""
+        """Declare an input."""
         self.inputs.append(self.tensor(shape, dtype, **more))
         return self.inputs[-1]
 
     def constant(self, values: Any, **more: Any) -> int:
-        """Declares a constant."""
+        """Declare a constant."""
         array = np.ascontiguousarray(values)
         return self.tensor(array.shape, array.dtype.name, const=array, **more)
 
     def op(self, code: str, inputs: list[int], output: int, table: str = "", **more: Any) -> int:
-        """Appends an operator with the options `table` of the fields `more`; gives its result."""
+        """Append an operator with the options `table` of the fields `more`; returns its result."""
         self.operators.append((code, inputs, [output], table, more))
         return output
 
@@ -166,7 +166,7 @@ class Writer:
         return _table(b, "Operator", **fields)
 
 
-# Kernels for int8 are registered from these versions on.
+# The first versions with int8 kernels.
 VERSIONS = {
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,

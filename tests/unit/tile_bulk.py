@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels that copy in bulk, and multiply by warpgroups; marks name the lines."""
+"""Tile kernels with bulk copies and wgmma; marks identify lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.tile import float16, float32, int32, void_p
 
 
 class BulkDouble(tile.Script):
-    """y = 2 x, by bulk copies both ways."""
+    """y = 2 x, by bulk copies in both directions."""
 
     def __init__(self, rows=64, columns=128):
         super().__init__()
@@ -38,8 +38,8 @@ class BulkDouble(tile.Script):
             self.tma.wait_group(0)  # stored
 
 
-class WgmmaProduct(tile.Script):
-    """c = a b, whose operands lie in shared memory as they are or transposed."""
+class WgmmaMatmul(tile.Script):
+    """c = a b, with operands in shared memory, plain or transposed."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class OddStride(tile.Script):
         self.mbarrier.wait(barrier, phase=0)
 
 
-class OddProduct(tile.Script):
+class OddMatmul(tile.Script):
     def __call__(self, x_ptr: ~float16):
         self.attrs.blocks = 1
         self.attrs.warps = 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels of clusters: blocks that share what one of them loads; marks name the lines."""
+"""Tile kernels of clusters: blocks that share loaded tiles; marks identify lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.tile import float16, float32, int32
 
 
 class Shared(tile.Script):
-    """Each block of a cluster loads a part of a tile for all of them, and stores the whole."""
+    """Each block of a cluster loads a part of a tile for all of them, and stores the whole tile."""
 
     def __init__(self, blocks=2, rounds=3):
         super().__init__()
@@ -152,7 +152,7 @@ class Announced(tile.Script):
 
 
 class GridBarrier(tile.Script):
-    """Each block waits for all blocks of the launch, in other clusters too."""
+    """Each block waits for all blocks of the launch, including other clusters."""
 
     def __call__(self, count_ptr: ~int32, seen_ptr: ~int32):
         self.attrs.blocks, self.attrs.cluster_blocks, self.attrs.warps = 6, 2, 1

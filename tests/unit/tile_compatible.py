@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels that use names of the language which other tests do not."""
+"""Tile kernels that use names of the language which other tests do not cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile import bfloat16, boolean, float16, float32, int8, int32, uint16, u
 
 
 class Elected(tile.Script):
-    """y = x by bulk copies that a warp begins together, slot by slot through a pipeline."""
+    """y = x by bulk copies that a warp starts together, slot by slot through a pipeline."""
 
     def __call__(self, n: int32, x_ptr: ~float16, y_ptr: ~float16):
         self.attrs.blocks = 1
@@ -77,7 +77,7 @@ class Widened(tile.Script):
 
 
 class Total(tile.Script):
-    """The sum and the maximum of all elements, each stored alone, by way of shared memory too."""
+    """The sum and the maximum of all elements, stored separately, also through shared memory."""
 
     def __call__(self, x_ptr: ~int32, y_ptr: ~int32):
         self.attrs.blocks = 1
@@ -93,7 +93,7 @@ class Total(tile.Script):
 
 
 class Functions(tile.Script):
-    """What functions make of each element, a row of the result each."""
+    """The results of functions of each element, one per row."""
 
     def __call__(self, n: int, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks = 1
@@ -115,7 +115,7 @@ class Functions(tile.Script):
 
 
 class EveryFunction(tile.Script):
-    """Each function of one and of two operands, a row of the result each."""
+    """The results of all functions of one and of two operands, one per row."""
 
     NAMES = ("sin", "cos", "tanh", "erf", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round")
 
@@ -158,7 +158,7 @@ class Chained(tile.Script):
             self.store_global(y, self.cast(byte, tile.int64), offsets=[2 * row + 1, 0], dims=[1])
 
 
-class Told(tile.Script):
+class Traced(tile.Script):
     """One slot of a pipeline, whose waits are printed."""
 
     def __call__(self):
@@ -174,7 +174,7 @@ class Told(tile.Script):
 
 
 class NarrowNumbers(tile.Script):
-    """Run-time numbers of less than 32 bits, and a sum of two of them."""
+    """Run-time numbers of fewer than 32 bits, and a sum of two of them."""
 
     def __call__(self, a: float16, b: bfloat16, i: int8, j: uint16, flag: boolean, y_ptr: ~float32):
         self.attrs.blocks = 1
@@ -184,7 +184,7 @@ class NarrowNumbers(tile.Script):
             self.store_global(y, self.cast(number, float32), offsets=[at], dims=[])
 
 
-class PythonsFunctions(tile.Script):
+class PythonFunctions(tile.Script):
     """Functions of Python's `math` of a run-time number."""
 
     OF_ONE = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels at the corners of the language: names in loops, masks, views, and odd numbers."""
+"""Corner cases of tile kernels: names in loops, masks, views, and unusual sizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Corner(tile.Script):
 
 
 class RowsOfADot(Corner):
-    """Sums over the rows of a product whose lanes are no power of two apart."""
+    """Sums over the rows of a dot, at lane distances that are not powers of two."""
 
     def __call__(self, a_ptr: ~float32, b_ptr: ~float32, y_ptr: ~float32):
         self.begin(3)
@@ -34,7 +34,7 @@ class RowsOfADot(Corner):
 
 
 class UndividedReshaped(Corner):
-    """A tile whose sizes the threads do not divide, in other shapes."""
+    """A tile whose sizes are not divisible by the threads, in other shapes."""
 
     def __init__(self, shape: tuple[int, ...], to: tuple[int, ...]) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class UndividedReshaped(Corner):
 
 
 class Undivided(Corner):
-    """Three warps share tiles whose sizes they do not divide, in every kind of instruction."""
+    """Three warps share tiles whose sizes are not divisible, in every kind of instruction."""
 
     def __init__(self, m: int, n: int) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Divided(Corner):
 
 
 class ChangedOrReplaced(Corner):
-    """One branch changes a tile itself, the other lets the name stand for another one."""
+    """One branch updates a tile, the other one rebinds its name."""
 
     def __call__(self, n: int32, y_ptr: ~float32):
         self.begin()
@@ -120,7 +120,7 @@ class ChangedOrReplaced(Corner):
 
 
 class Aliases(Corner):
-    """What two names of a tile have when only a number decides whether they are two."""
+    """Two names that may or may not refer to one tile, depending on a run-time number."""
 
     def __init__(self, case: str) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class Held(tile.Class):
 
 
 class AtomicPart(Corner):
-    """Atomic instructions on views with sizes of run time, the second from an element on."""
+    """Atomic instructions on views with run-time sizes, the second one with an offset."""
 
     def __init__(self, offsets: bool) -> None:
         super().__init__()
@@ -224,7 +224,7 @@ class AtomicPart(Corner):
 
 
 class Transposed(Corner):
-    """A transposed tile as the contents of another."""
+    """A transposed tile assigned to another one."""
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32):
         self.begin()
@@ -236,7 +236,7 @@ class Transposed(Corner):
 
 
 class NameInTwoLoops(Corner):
-    """A name that two loops set, the second one in what an early return leaves."""
+    """A name that two loops assign, the second one after an early return."""
 
     def __call__(self, n: int32, y_ptr: ~float32):
         self.begin()
@@ -255,7 +255,7 @@ class NameInTwoLoops(Corner):
 
 
 class Swapped(Corner):
-    """Two names of shared tensors change places in a loop."""
+    """Two names of shared tensors are exchanged in a loop."""
 
     def __init__(self, right: bool) -> None:
         super().__init__()
@@ -319,7 +319,7 @@ class Many(tile.Script):
 
 
 class Mistake(Corner):
-    """What has to be refused, by its name."""
+    """A kernel to be refused, by its name."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

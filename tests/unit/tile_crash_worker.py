@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of `xtc.tile.tuning.ranking` whose compiler crashes or hangs for some tiles."""
+"""A worker of `xtc.tile.tuning.ranking` whose compiler crashes or hangs for some tiles."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from xtc.tile import void_p
 
 
 class Dot(tile.Script):
-    """c = a @ b, of 32 x 32 and 32 x 16; by way of shared memory where that is asked for."""
+    """c = a @ b, of 32 x 32 and 32 x 16; through shared memory if `shared` is set."""
 
     def __init__(
         self, left: tile.DataType, right: tile.DataType, total: tile.DataType, shared: bool = False

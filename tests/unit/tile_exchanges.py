@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel whose threads exchange elements by barriers that the compiler writes."""
+"""A kernel whose threads exchange elements by compiler-generated barriers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.tile import int32
 
 
 class Exchanges(tile.Script):
-    """What becomes of x by a kind of instructions, twice: the second ones reuse memory."""
+    """Apply a kind of instruction to x twice: the second time, memory is reused."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Exchanges(tile.Script):
         self.store_global(y, t, offsets=[0, 0])
 
     def exchanged(self, t):
-        """Once."""
+        """One application."""
         if self.kind == "convert":
             return self.transpose(self.reshape(t, [64, 16])) + t
         if self.kind == "reduce":
@@ -43,7 +43,7 @@ class Exchanges(tile.Script):
 
 
 def expected(kind, t):
-    """The same by NumPy."""
+    """The expected result in NumPy."""
     for _ in range(2):
         if kind == "convert":
             t = t.reshape(64, 16).T + t

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels with loops, and groups of threads, that end early."""
+"""Tile kernels with loops and thread groups that end early."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile import float32, int32
 
 
 class Nested(tile.Script):
-    """Counts what loops do that break and continue inside of loops that break."""
+    """Counts iterations of nested loops that break and continue."""
 
     def __call__(self, n: int32, y_ptr: ~int32):
         self.attrs.blocks = 1
@@ -37,8 +37,8 @@ class Nested(tile.Script):
         self.store_global(y, self.register_tensor(dtype=int32, shape=[1], init=count), offsets=[0])
 
 
-class WrittenOut(tile.Script):
-    """The same of loops that are written out: by constants, and by numbers in memory."""
+class Unrolled(tile.Script):
+    """The same with unrolled loops, over constants and over numbers in memory."""
 
     def __call__(self, limit: int32, x_ptr: ~int32, y_ptr: ~int32):
         self.attrs.blocks = 1
@@ -75,7 +75,7 @@ class WrittenOut(tile.Script):
 
 
 class Returning(tile.Script):
-    """Marks the numbers below n that two loops come by, and 20 unless the kernel has returned."""
+    """Marks the numbers below n that two loops visit, and 20 unless the kernel has returned."""
 
     def mark(self, y: tile.GlobalTensor, at: int32):
         self.store_global(y, self.register_tensor(dtype=int32, shape=[1], init=1), offsets=[at])
@@ -125,7 +125,7 @@ class Marking(tile.Class):
 
 
 class Ending(tile.Script):
-    """Marks numbers, one after another, until the kernel ends in a method: where depends on n."""
+    """Marks consecutive numbers until the kernel ends in a method; n determines where."""
 
     def rows(self, marking: Marking, n: int32):
         for i in self.range(2):
@@ -164,7 +164,7 @@ class Ending(tile.Script):
 
 
 class EndedInside(tile.Script):
-    """A method that may end the kernel inside of a condition, beside another call: refused."""
+    """A method that may end the kernel within a condition, beside another call: refused."""
 
     def tested(self, n: int32):
         if n > 3:
@@ -179,7 +179,7 @@ class EndedInside(tile.Script):
 
 
 class NoneReturned(tile.Script):
-    """A branch that returns None, which could mean to end either: refused."""
+    """A branch that returns None, which could mean either kind of return: refused."""
 
     def rows(self, n: int32):
         if n > 3:
@@ -193,7 +193,7 @@ class NoneReturned(tile.Script):
 
 
 class EndedInGroup(tile.Script):
-    """A method that may end the kernel, called by a group of threads: refused."""
+    """A method that may end the kernel, called by a thread group: refused."""
 
     def tested(self, n: int32):
         if n > 3:
@@ -208,7 +208,7 @@ class EndedInGroup(tile.Script):
 
 
 class GroupLeft(tile.Script):
-    """A group of threads that returns: refused."""
+    """A thread group that returns: refused."""
 
     def __call__(self, n: int32):
         self.attrs.blocks = 1
@@ -220,7 +220,7 @@ class GroupLeft(tile.Script):
 
 
 class NumberFunctions(tile.Script):
-    """Functions of Python's `math` on a number of run time."""
+    """Functions of Python's `math` on a run-time number."""
 
     def __call__(self, x: float32, y_ptr: ~float32):
         self.attrs.blocks = 1
@@ -234,7 +234,7 @@ class NumberFunctions(tile.Script):
 
 
 class NoFunction(tile.Script):
-    """A function of `math` that kernels have not."""
+    """A function of `math` that kernels do not support."""
 
     def __call__(self, x: float32):
         self.attrs.blocks = 1

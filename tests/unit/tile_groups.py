@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels whose groups of threads wait for each other at mbarriers; marks name the lines."""
+"""Tile kernels whose thread groups wait for each other at mbarriers; marks identify lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xtc.tile import float32, int32, uint32
 
 
 class Slots(tile.Class):
-    """Slots of shared memory that one group fills and another one empties."""
+    """Slots of shared memory that one group fills and another one drains."""
 
     def __init__(self, slots, fillers, readers):
         self.slots = slots
@@ -23,7 +23,7 @@ class Slots(tile.Class):
 
 
 class SumInGroups(tile.Script):
-    """y[j] = the sum over i of 2 x[128 i + j]: a warp loads, four warps add up."""
+    """y[j] = the sum over i of 2 x[128 i + j]: a warp loads, four warps add."""
 
     def __call__(self, n: int32, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks = 1
@@ -70,7 +70,7 @@ class RowSumsInGroups(tile.Script):
 
 
 class OneThread(tile.Script):
-    """One thread tells the others, at a barrier of the block."""
+    """One thread signals the others, at a barrier of the block."""
 
     def __call__(self, n: int32, y_ptr: ~int32):
         self.attrs.blocks = 1

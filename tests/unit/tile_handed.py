@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels in which a few threads wait, release or copy for others."""
+"""Tile kernels in which few threads wait, release or copy for others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GROUPS, ROWS, COLUMNS, DEPTH = 3, 64, 32, 64
 
 class Handed(tile.Script):
     """c = a b^T: each warpgroup multiplies 64 rows and stores them to the same shared tensor; one
-    warp waits for them, makes their stores visible to bulk copies, and copies."""
+    warp waits for them, fences their stores for bulk copies, and copies."""
 
     def __call__(self, k: int32, a_ptr: ~float16, b_ptr: ~float16, c_ptr: ~float16):
         self.attrs.blocks = 1
@@ -62,7 +62,7 @@ class Handed(tile.Script):
         stored: RegisterTensor,
         number: int,
     ):
-        """What a warpgroup does."""
+        """The code of a warpgroup."""
         acc = self.register_tensor(dtype=float16, shape=[ROWS, COLUMNS], init=0.0)
         phase: int32 = 0
         for _ in self.range(0, k, DEPTH):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of instructions beside the common ones: narrow types, atomics, scans, semaphores."""
+"""Kernels with less common instructions: narrow types, atomics, scans, semaphores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.tile.layout import column_spatial, local, spatial
 
 
 class Narrow(tile.Script):
-    """Rows of a narrow type to float32, and back to the type."""
+    """Rows of a narrow type cast to float32, and back."""
 
     def __init__(self, dtype: Any) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Narrow(tile.Script):
 
 
 class Histogram(tile.Script):
-    """How often each number occurs, twice; running sums; rows the other way round."""
+    """The count of each number, twice; running sums; reversed rows."""
 
     def __call__(self, x: ~int32, counts: ~int32, sums: ~int32, turned: ~int32) -> None:
         self.attrs.blocks = 3
@@ -63,7 +63,7 @@ class Histogram(tile.Script):
 
 
 class Tickets(tile.Script):
-    """Every element draws a number of its own."""
+    """Every element gets a distinct number."""
 
     def __call__(self, counter: ~int32, drawn: ~int32) -> None:
         self.attrs.blocks = 2
@@ -76,7 +76,7 @@ class Tickets(tile.Script):
 
 
 class Ordering(tile.Script):
-    """An atomic addition that orders what is around it."""
+    """An atomic addition that orders surrounding accesses."""
 
     def __init__(self, sem: str) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Scans(tile.Script):
 
 
 class Ordered(tile.Script):
-    """Blocks add to the same tile one after another."""
+    """Blocks add to the same tile in order."""
 
     def __call__(self, n: int32, x: ~float32, y: ~float32) -> None:
         self.attrs.blocks = (2, n)
@@ -164,7 +164,7 @@ class Philox(tile.Script):
 
 
 class Prints(tile.Script):
-    """Numbers and tensors, printed."""
+    """Print numbers and tensors."""
 
     def __call__(self, n: int32) -> None:
         self.attrs.blocks = 1
@@ -176,7 +176,7 @@ class Prints(tile.Script):
 
 
 class Debugged(tile.Script):
-    """Sums of two warps, of which one block prints what instructions compute."""
+    """Sums of two warps; one block prints the results of instructions."""
 
     debug_block = (1, 0, 0)
 
@@ -195,7 +195,7 @@ class Debugged(tile.Script):
 
 
 class Packed(tile.Script):
-    """Tiles of 4-bit weights as the bytes that each thread holds of them, one after another."""
+    """Tiles of 4-bit weights as the bytes of each thread, in sequence."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class Packed(tile.Script):
 
 
 class Unpacked(Packed):
-    """What Packed has packed."""
+    """The inverse of Packed."""
 
     def __call__(self, k: int, n: int, packed: void_p, weights: void_p) -> None:
         self.attrs.blocks = (k // 16, n // 16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels that tests run."""
+"""Tile kernels for tests."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Listed(tile.Script):
 
 
 class EarlyReturns(tile.Script):
-    """A method that returns its value early, by what is known when compiling and by what is not."""
+    """A method that returns early, on constant and on run-time conditions."""
 
     def __init__(self, kind):
         super().__init__()
@@ -153,7 +153,7 @@ class EarlyReturns(tile.Script):
         self.store_global(x, t, offsets=[0])
 
     def changed(self, t, n):
-        """What Python makes of it, too."""
+        """The same function in Python."""
         if self.kind == "plain":
             return t + 1
         if self.kind == "both":
@@ -168,8 +168,8 @@ class EarlyReturns(tile.Script):
         return u + 3
 
 
-class MadeAnew(tile.Script):
-    """x += 3 by loops that each make a name and an attribute which no loop had before it."""
+class NewNames(tile.Script):
+    """x += 3 by loops that each define a new name and attribute."""
 
     def __call__(self, n: int32, x_ptr: ~int32):
         self.attrs.blocks = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tile kernel whose result goes through shared memory, as it is or transposed."""
+"""A tile kernel whose result is stored through shared memory, plain or transposed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels with a line less, or another one; and compilers that lose an operation."""
+"""Tile kernels with a removed or replaced line, and compilers that lose an operation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ORDERS: tuple[dict[str, Any], ...] = (
 
 
 def with_line(source: Path, number: int, folder: Path, line: str = "pass") -> ModuleType:
-    """The module of a file in which another statement stands in a line, counted from 0."""
+    """The module of a file with another statement in a line, counted from 0."""
     lines = source.read_text().splitlines()
     indent = len(lines[number]) - len(lines[number].lstrip())
     lines[number] = " " * indent + line
@@ -58,7 +58,7 @@ def marked(source: Path, mark: str) -> int:
 
 @dataclass(frozen=True)
 class DropOperations(Pass):
-    """A mistake in a compiler: of the operations with a name, some are lost."""
+    """A compiler bug: some of the operations with a name are removed."""
 
     name: ClassVar[str] = "drop-operations"
     pattern: str = ORDERING
@@ -71,12 +71,12 @@ class DropOperations(Pass):
 
 
 def named(module: Operation, pattern: str = ORDERING) -> list[Operation]:
-    """The operations with such a name."""
+    """The operations with this name."""
     return [op for op in all_operations(module) if re.fullmatch(pattern, op.name)]
 
 
 def broken(program: Program, arguments: Any, stage: str, mistake: Pass, device: Any) -> Kernel:
-    """The kernel whose compiler makes a mistake at the end of a stage."""
+    """The kernel compiled with a bug at the end of a stage."""
     values = program._bound(arguments, {}, arrays=False)
     cls, schedule, constants, _ = program._pick(values, device)._made_of
     kernel = Kernel(cls, schedule, constants, device)
@@ -91,7 +91,7 @@ def broken(program: Program, arguments: Any, stage: str, mistake: Pass, device: 
 
 
 def simulated(run: Callable[[NvgpuDevice], None], **options: Any) -> str:
-    """What a simulator notices of a run that compares its result: a fault, or a wrong result."""
+    """The simulator's report on a run that compares its result: a fault, or a wrong result."""
     with NvgpuDevice(NvgpuOptions(opt_level=0, memory_bytes=1 << 26, **options)) as device:
         try:
             run(device)
@@ -103,5 +103,5 @@ def simulated(run: Callable[[NvgpuDevice], None], **options: Any) -> str:
 
 
 def noticed(run: Callable[[NvgpuDevice], None]) -> str:
-    """The same in one order after another, until something is noticed."""
+    """The same in several orders, until an error is detected."""
     return next(filter(None, (simulated(run, **order) for order in ORDERS)), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels in which several names have a tile, and which change it under one of them."""
+"""Tile kernels in which several names refer to a tile that is updated through one of them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ SIZE = 64
 
 
 class Named(tile.Script):
-    """y = what a kernel makes of x, of `SIZE` elements."""
+    """y = a function of x, of `SIZE` elements."""
 
     def __call__(self, n: int32, x_ptr: ~float32, y_ptr: ~float32):
         self.attrs.blocks = 1
         self.attrs.warps = 1
         x = self.global_view(x_ptr, dtype=float32, shape=[SIZE])
         y = self.global_view(y_ptr, dtype=float32, shape=[SIZE])
-        made = self.made(self.load_global(x, offsets=[0], shape=[SIZE]), n)
-        self.store_global(y, made, offsets=[0])
+        computed = self.computed(self.load_global(x, offsets=[0], shape=[SIZE]), n)
+        self.store_global(y, computed, offsets=[0])
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         """What is stored."""
         return x
 
 
 class InMethod(Named):
-    """A method changes its caller's tile."""
+    """A method updates its caller's tile."""
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         self.raised(x, n)
         return x
 
@@ -41,9 +41,9 @@ class InMethod(Named):
 
 
 class OtherName(Named):
-    """A loop changes a tile that another name has, too."""
+    """A loop updates a tile that has another name."""
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         same = x
         while n >= 0:
             same += 1.0
@@ -52,31 +52,31 @@ class OtherName(Named):
 
 
 class Cast(Named):
-    """What an instruction returns is another tile, even where it changes nothing."""
+    """An instruction returns a new tile, even if it changes nothing."""
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         other = x.to(float32)
         other += 1.0
         return x + n + 1.0
 
 
 class Held(tile.Class):
-    """A tile and a number."""
+    """Holds a tile and a number."""
 
     def __init__(self):
         self.total = self.register_tensor(dtype=float32, shape=[SIZE], init=0.0)
         self.count: int32 = 0
 
     def doubled(self):
-        """Let the attribute have another tile."""
+        """Rebind the attribute to a new tile."""
         self.total = self.total * 2.0
         self.count += 1
 
 
 class Attribute(Named):
-    """A loop changes the tile that an attribute has, under a name."""
+    """A loop updates the tile of an attribute through a local name."""
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         held = Keeps()
         total = held.total
         for _ in range(n + 1):
@@ -85,16 +85,16 @@ class Attribute(Named):
 
 
 class Keeps(tile.Class):
-    """A tile that stays the same."""
+    """Holds a tile that is never rebound."""
 
     def __init__(self):
         self.total = self.register_tensor(dtype=float32, shape=[SIZE], init=0.0)
 
 
 class Replaced(Named):
-    """A method lets an attribute have another tile in each iteration: for n = 3, 14 in the end."""
+    """A method rebinds an attribute in each iteration: for n = 3, 14 in the end."""
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         held = Held()
         for _ in range(n):
             held.total += 1.0
@@ -103,9 +103,9 @@ class Replaced(Named):
 
 
 class Elements(Named):
-    """Loops and branches change the elements of lists, and attributes of the kernel's object."""
+    """Loops and branches update the elements of lists, and attributes of the kernel's object."""
 
-    def made(self, x: RegisterTensor, n: int32) -> RegisterTensor:
+    def computed(self, x: RegisterTensor, n: int32) -> RegisterTensor:
         phases = [uint32(0), uint32(1)]
         tiles = {"one": x, "two": x * 0.0}
         self.sum = n * 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matmuls of plain copies and dots, which become pipelines of bulk copies on sm_90a."""
+"""Matmuls with plain copies and dots, which become pipelines of bulk copies on sm_90a."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile import float16, float32, int32, void_p
 
 
 class Matmul(tile.Script):
-    """c = a b, or of their transposes, with `slots` slots that copies fill ahead."""
+    """c = a b, or of transposed operands, with `slots` slots that copies fill in advance."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Matmul(tile.Script):
         return acc
 
     def copy(self, slot, at):
-        """Begin to fill a slot."""
+        """Start to fill a slot."""
         a_at, b_at = [self.row, at], [at, self.column]
         if self.a_columns:
             a_at = [at, self.row]
@@ -83,7 +83,7 @@ class Matmul(tile.Script):
 
 
 class Batched(tile.Script):
-    """c[i] = max(a[i] b[i] + bias, 0) over parts of the sum, with sizes of run time."""
+    """c[i] = max(a[i] b[i] + bias, 0), with partial sums and run-time sizes."""
 
     def __call__(
         self,
@@ -132,7 +132,7 @@ class Biased(Matmul):
 
 
 class Guarded(Matmul):
-    """One whose loop does something else, too."""
+    """A matmul whose loop contains other code."""
 
     def copy(self, slot, at):
         if self.blockIdx.x < 100:
@@ -142,8 +142,8 @@ class Guarded(Matmul):
 
 
 class Around(tile.Script):
-    """A loop whose barriers order what stands before and after it, and its copies too; or one
-    whose copies depend on what the kernel writes."""
+    """A loop whose barriers also order the surrounding code and its copies; or one whose copies
+    depend on the kernel's stores."""
 
     def __init__(self, what: str):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels with a race each; marks name the lines."""
+"""Tile kernels with a race each; marks identify lines."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ class Byte(tile.Script):
         self.store_global(x, t, offsets=[0])
 
 
-class MadeInALoop(tile.Script):
-    """A tensor of each iteration has the memory of the last one's."""
+class AllocatedInALoop(tile.Script):
+    """A tensor of each iteration reuses the memory of the previous one."""
 
     def __init__(self, ordered=False):
         super().__init__()
@@ -187,8 +187,8 @@ class MadeInALoop(tile.Script):
                 self.sync()
 
 
-class MadeInBranches(tile.Script):
-    """What a loop made is given back after it, and another tensor may have its memory."""
+class AllocatedInBranches(tile.Script):
+    """A loop's tensor is freed after it, and another tensor may reuse its memory."""
 
     def __call__(self, n: int32, x_ptr: ~float32):
         self.attrs.blocks = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel of the seed document, with its imports changed; taken from where the document lies."""
+"""The kernel of the seed document, read from its original file, with its imports changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEAD = "import xtc.tile as tilus\nfrom xtc.tile import float16, float32, int32\n
 
 
 def document() -> Path | None:
-    """The document, in the folder `shared/seeds` beside the checkout or above it; None: absent."""
+    """The document, in the folder `shared/seeds` beside the checkout or above; None if absent."""
     for folder in Path(__file__).resolve().parents:
         found = folder / "shared" / "seeds" / DOCUMENT
         if found.is_file():
@@ -58,7 +58,7 @@ def script(folder: Path) -> ModuleType:
 
 
 def indented_main(text: str) -> str:
-    """The main function, whose loops end where it makes its table."""
+    """The main function, whose loops end where it creates its table."""
     lines: list[str] = []
     depth = brackets = 0
     for line in text.splitlines():

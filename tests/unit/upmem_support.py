@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`xtc upmem` in tests: its code runs in this process, what it starts is found in one cache."""
+"""`xtc upmem` in tests: the command runs in this process, and shares one cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc.cli.common import guarded
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command printed, and its exit code."""
+    """The output and the exit code of a command."""
 
     returncode: int
     stdout: str

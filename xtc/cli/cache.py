@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     prune.add_argument("--limit", metavar="SIZE", help="such as 500M; default: XTC_CACHE_LIMIT")
     prune.add_argument("--older-than", metavar="AGE", help="not used for 30m, 12h, 7d, 4w")
     actions.add_parser("clear", help="drop every entry")
-    actions.add_parser("path", help="print where the cache is")
+    actions.add_parser("path", help="print the folder of the cache")
     return parser
 
 

@@ -156,8 +156,8 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 def chosen_graph(args: argparse.Namespace) -> Path:
     """The graph's file or operator name. Raises UserError unless exactly one is given."""
     if (args.graph is None) == (args.op is None):
-        given = "neither a file nor --op" if args.op is None else "a file and --op"
-        raise UserError(f"{given} says what to compile", hints=["name one of them"])
+        what = "no graph is given" if args.op is None else "two graphs are given: a file and --op"
+        raise UserError(what, hints=["name a file, or an operator by --op"])
     return Path(args.op) if args.graph is None else Path(args.graph)
 
 
@@ -165,7 +165,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the target, sizes, schedule and passes."""
     add_graph(parser)
     parser.add_argument(
-        "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
+        "--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)"
     )
     parser.add_argument(
         "--dim",

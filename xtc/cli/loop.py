@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample data (default: 0)")
     parser.add_argument("--output", "-o", type=Path, help="file for the output")
     parser.add_argument(
-        "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
+        "--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)"
     )
     add_target_options(parser)
     add_ir_options(parser)

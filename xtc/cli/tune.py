@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add_graph(parser)
-    add("--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)")
+    add("--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)")
     add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
     add(
         "--value",

@@ -33,7 +33,7 @@ def as_array(value: Any, what: str, read: Callable[[Any], Array] = np.asanyarray
     if isinstance(array, np.ma.MaskedArray):
         raise UserError(
             f"{what} is a masked array, whose mask would be lost",
-            hints=["say what masked elements are: array.filled(0)"],
+            hints=["fill masked elements: array.filled(0)"],
         )
     return true_or_false(np.asarray(array))
 

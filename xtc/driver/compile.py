@@ -98,11 +98,11 @@ def compile(
     """Compile a graph and load it as a callable module.
 
     Args:
-        graph: a graph, the builder of `O.graph`, or a model from a file. A model with free sizes is
-            compiled for the sizes of each call.
+        graph: a graph, the builder of `O.graph`, or a model from a file. A model with dynamic sizes
+            is compiled for the sizes of each call.
         target: a target's name, or one of its devices, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
-        buckets: sizes for a model's free dimensions; calls are padded to them if that is exact.
+        buckets: sizes for a model's dynamic dimensions; calls are padded to them if that is exact.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text, or the
             Path of a YAML file; or "tuned" for the best schedule that `xtc-tune` found on this
             machine. Other operators get the target's default schedule.
@@ -135,7 +135,7 @@ def compile(
         build = partial(_load, target=target, request=request, in_memory=in_memory, cache=cache)
         return _of_family(graph, dims or {}, buckets or {}, build)
     if buckets:
-        raise UserError("buckets are for models with free dimensions, and this is a graph")
+        raise UserError("buckets are for models with dynamic dimensions, and this is a graph")
     return _load(graph, target, {"dims": dims, **request}, in_memory=in_memory, cache=cache)
 
 

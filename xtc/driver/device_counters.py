@@ -36,7 +36,7 @@ def _read(names: Sequence[str], devices: Sequence[AcceleratorDevice]) -> dict[st
     for name in names:
         device = device_of(name, devices)
         if device is None:
-            raise UserError(f"no device here has a counter '{name}'")
+            raise UserError(f"no device of the program has a counter '{name}'")
         counters = found.setdefault(id(device), device.counters())
         try:
             values[name] = float(counters[name])

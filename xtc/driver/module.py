@@ -128,7 +128,7 @@ class Module(Closing):
 
     def _no_graph(self) -> UserError:
         return UserError(
-            f"module '{self.name}' was loaded from files, which do not hold its graph",
+            f"module '{self.name}' was loaded from files, which do not contain its graph",
             hints=["save the graph as well: graph.save(path)"],
         )
 
@@ -326,7 +326,9 @@ class Module(Closing):
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""
         if self._compilation is None:
-            raise UserError(f"module '{self.name}' was loaded from files, which do not hold its IR")
+            raise UserError(
+                f"module '{self.name}' was loaded from files, which do not contain its IR"
+            )
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:

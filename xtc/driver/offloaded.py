@@ -115,5 +115,5 @@ def _residents(artifact: Artifact) -> list[tuple[Resident, memoryview]]:
         found.append((resident, content[start : start + resident.nbytes]))
         start += resident.nbytes
     if start != content.nbytes:
-        raise ArtifactError(f"file '{RESIDENTS}' is not what the manifest says")
+        raise ArtifactError(f"file '{RESIDENTS}' does not match the manifest")
     return found

@@ -106,8 +106,8 @@ def _recording(
         raise UserError(
             f"programs for {target.name} record no times",
             hints=[
-                "module.measure() times whole calls and shows what a simulator models",
-                "module.host.counters() after a call has what a simulator counted by operator",
+                "module.measure() times whole calls and shows modelled figures",
+                "module.host.counters() after a call has the simulator's counts by operator",
             ],
         )
     options = replace(compilation.options, profile=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module with free sizes, compiled and cached for the sizes of its calls."""
+"""A module with dynamic sizes, compiled and cached for the sizes of its calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]
 def specialized(
     family: GraphFamily, dims: Mapping[str, int], build: Callable[[Graph], Module]
 ) -> SpecializedModule:
-    """A module for the free sizes of `family`; `dims` fixes some of them."""
+    """A module for the dynamic sizes of `family`; `dims` fixes some of them."""
     return SpecializedModule(family, dims, build)
 
 
@@ -125,7 +125,7 @@ class SpecializedModule(Closing):
         """
         if not args and not arrays:
             raise UserError(
-                f"'{self.family.name}' has free sizes, so a profile takes arrays",
+                f"'{self.family.name}' has dynamic sizes, so a profile takes arrays",
                 hints=["module.specialize(...).profile() takes samples of sizes by name"],
             )
         module, inputs, _ = self._chosen(args, arrays)

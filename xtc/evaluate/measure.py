@@ -178,7 +178,7 @@ def _per_second(amount: float | None, timing: Timing, unit: float = 1.0) -> floa
         return None
     if timing.median == 0:
         raise XtcError(
-            "the call took less time than the clock can tell",
+            "the call took less time than the clock can resolve",
             hints=["time more calls in each repeat: give number or min_repeat_ms"],
         )
     return amount / timing.median / unit

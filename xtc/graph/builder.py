@@ -383,7 +383,7 @@ def _operand(
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,
-        hints=["make a constant of it: O.tensor(array.shape, array.dtype, const=array)"],
+        hints=["turn it into a constant: O.tensor(array.shape, array.dtype, const=array)"],
     )
 
 

@@ -95,7 +95,7 @@ def _read_all(
     names = [info.filename for info in archive.infolist()]
     if sorted(names) != sorted(f"{name}.npy" for name in types):
         raise UserError(
-            f"the constants file '{path.name}' does not hold the graph's constants",
+            f"the constants file '{path.name}' does not contain the graph's constants",
             notes=[f"declared: {', '.join(sorted(types))}"],
         )
     return {

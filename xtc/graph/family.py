@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A family of graphs, one for each choice of free sizes, such as a model from a file."""
+"""A family of graphs, one for each choice of dynamic sizes, such as a model from a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 class FamilyInput(Protocol):
-    """An input: its name and its shape, in which texts name free sizes."""
+    """An input: its name and its shape, in which texts name dynamic sizes."""
 
     @property
     def name(self) -> str: ...
@@ -30,7 +30,7 @@ class GraphFamily(Protocol):
     Attributes:
         name: of the compiled function.
         inputs: in order, including those that only some of the graphs have.
-        symbols: names of the free sizes.
+        symbols: names of the dynamic sizes.
     """
 
     @property

@@ -29,7 +29,7 @@ def from_onnx(
 
     Args:
         source: a path, or an `onnx.ModelProto`.
-        dims: sizes of free dimensions by their names in the file; an unnamed dimension is named
+        dims: sizes of dynamic dimensions by their names in the file; an unnamed dimension is named
             after its input and its index: "x_0".
         values: arrays or numbers by input name; these inputs become constants.
         states: inputs that the module keeps between calls, such as the cache of a language model;
@@ -74,7 +74,7 @@ def from_torch(
     Args:
         program: the exported program.
         name: the graph's name.
-        dims: sizes of the program's free dimensions, named after their first input and index:
+        dims: sizes of the program's dynamic dimensions, named after their first input and index:
             "x_0".
         device: the device of all operators; inputs and outputs live on the host.
 

@@ -165,7 +165,7 @@ class Artifact:
             raise ArtifactError(f"no artifact here: {error}", where=folder) from None
         for name, expected in manifest.files.items():
             if Path(name).name != name or not _is_intact(folder / name, expected):
-                raise ArtifactError(f"file '{name}' is not what the manifest says", where=folder)
+                raise ArtifactError(f"file '{name}' does not match the manifest", where=folder)
         return Artifact(manifest, folder)
 
 

@@ -54,6 +54,6 @@ def names() -> tuple[str, ...]:
 
 
 def _packages_of_passes() -> Iterator[str]:
-    yield from (f"xtc_passes.{room}" for room in packages("xtc_passes"))
+    yield from (f"xtc_passes.{package}" for package in packages("xtc_passes"))
     targets = (f"xtc_targets.{target}.passes" for target in packages("xtc_targets"))
     yield from (package for package in targets if has_package(package))

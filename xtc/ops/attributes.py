@@ -45,7 +45,7 @@ def operand_type(op: str, value: object) -> TensorType:
     if not isinstance(value, Tensor):
         raise UserError(
             f"an operand of {op} is {type(value).__name__}, not a tensor",
-            hints=["make a constant of it: O.tensor(array.shape, array.dtype, const=array)"],
+            hints=["turn it into a constant: O.tensor(array.shape, array.dtype, const=array)"],
         )
     return value.type
 

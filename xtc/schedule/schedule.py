@@ -93,7 +93,7 @@ class Schedule:
                 raise UserError(
                     f"processor mesh {shown(name)} is over {shown(memory)}, which is not this "
                     "schedule's memory mesh",
-                    hints=["pass what define_memory_mesh returned"],
+                    hints=["pass the mesh that define_memory_mesh returned"],
                 )
             sizes = integers(axes, "define_processor_mesh", "sizes by axis")
             self._processors = processor_mesh(self._mesh_name(name), sizes, memory)

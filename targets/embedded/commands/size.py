@@ -26,9 +26,9 @@ def run(argv: Sequence[str]) -> int:
     """Print the tables; returns the exit code. Raises XtcError."""
     parser = argparse.ArgumentParser(prog="xtc embedded size", description=__doc__)
     parser.add_argument(
-        "graph", type=Path, help="what xtc-compile takes, or a folder that it wrote with -o"
+        "graph", type=Path, help="a graph as for xtc-compile, or a folder that it wrote with -o"
     )
-    parser.add_argument("--board", help="whose program of a graph, if not nucleo-l4r5zi")
+    parser.add_argument("--board", help="board of a graph (default: nucleo-l4r5zi)")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE")
     parser.add_argument("--option", "-O", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--svg", type=Path, help="draw the arena's buffers over time in a file")

@@ -176,7 +176,7 @@ class ScheduleReader:
         return self._error(
             extent.loop,
             f"gives {whom} {extent.step} rows, and on {self.dpus} DPUs {each} {rows * inside}",
-            "all kernels over as many rows share them alike, so that data stays",
+            "all kernels over the same number of rows distribute them equally",
         )
 
     def _check_parallel(self, parallel: list[NestLoop]) -> None:
@@ -220,6 +220,6 @@ class ScheduleReader:
 
     def _error(self, loop: NestLoop, what: str, why: str = "") -> UserError:
         return UserError(
-            f"'{loop.name}' of {self.entry.title} {what}: DPUs do not follow this",
+            f"'{loop.name}' of {self.entry.title} {what}: DPUs do not support this",
             notes=[why] if why else [],
         )

@@ -120,7 +120,7 @@ def _check_rows(nest: Structured, plan: TilePlan, rows: int, row_loop: int | Non
     title = node_id(nest.op) or nest.op.name
     raise UserError(
         f"tiles of {first.step} rows of {title} do not divide the {rows} rows of a DPU",
-        notes=["DPUs share rows in equal parts, the same for all operations over as many rows"],
+        notes=["all operations over the same number of rows distribute them equally"],
         hints=[f"use tiles of a divisor of {rows}"],
     )
 

@@ -159,5 +159,5 @@ def _stacks(defined: dict[str, str], tasklets: int) -> tuple[int, ...]:
         if match is not None and match[2] is not None and int(match[2]) < tasklets:
             stacks[int(match[2])] = _number(defined, name, usual)
     if any(stack < 0 for stack in stacks):
-        raise UserError("a stack has less than no bytes")
+        raise UserError("a stack has a negative size")
     return tuple((stack + 7) // 8 * 8 for stack in stacks)

@@ -47,7 +47,7 @@ class VendorKit:
                 if found is None
             ]
             raise ToolError(
-                f"platform hw needs UPMEM's own kit, and {' and '.join(missing)} was not found",
+                f"platform hw needs UPMEM's SDK, but {' and '.join(missing)} was not found",
                 hints=[INSTALL_HINT, "platform sim simulates the DPUs"],
             )
         return VendorKit(str(paths[0]), str(paths[1]))

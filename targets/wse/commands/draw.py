@@ -16,7 +16,7 @@ def run(argv: Sequence[str]) -> int:
     """Run the command; return the exit code. Raises UserError."""
     parser = argparse.ArgumentParser(prog="xtc wse draw", description=__doc__)
     parser.add_argument("folder", type=Path, help="an output folder of cslc")
-    parser.add_argument("-o", "--output", type=Path, help="the picture; without it to stdout")
+    parser.add_argument("-o", "--output", type=Path, help="SVG file (default: standard output)")
     given = parser.parse_args(argv)
     picture = fabric_svg(read_about(given.folder))
     if given.output is None:

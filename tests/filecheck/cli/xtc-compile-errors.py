@@ -2,7 +2,7 @@
 # RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
 # RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
 # RUN: ls -A %t | FileCheck %s --check-prefix=LEFT
-"""Each mistake has its message, and leaves no file behind."""
+"""Each error has a message, and leaves no file behind."""
 
 from session import session
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
 # RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
-"""Each mistake has its message, with the line and the column of what is wrong."""
+"""Each error has a message with line and column."""
 
 import loop_mistakes
 from session import session
 
 loop_mistakes.write()
 session(
-    # What a schedule says is refused where it stands.
+    # Invalid schedules are located in the file.
     "xtc-loop word.mlir --nest",
     # CHECK:      xtc-loop: error: word.mlir:4:13: linalg.matmul: 'k' cannot be 'vectorise'
     # CHECK-NEXT:   hint: did you mean 'vectorize'?
@@ -37,7 +37,7 @@ session(
     "xtc-opt large.mlir --memref-signature --apply-schedules",
     # CHECK:      xtc-opt: error: large.mlir:3:66: 'i#5' of linalg.matmul covers 5 elements of 4
     #
-    # So are attributes of other forms.
+    # So are attributes of other types.
     "xtc-loop number.mlir --nest",
     # CHECK:      error: number.mlir:2:3: loop.schedule of linalg.matmul is not a dictionary, text or list
     # CHECK-NEXT:   hint: loop.dims = ["i", "j"], loop.schedule = {"j", "i", "i#4" = {"unroll"}}
@@ -73,7 +73,7 @@ session(
     # CHECK:      error: body.mlir:6:49: linalg.generic cannot be vectorized: its body has no form on
     # CHECK:        hint: leave its loops scalar, or write the body with arith and math operations
     #
-    # Functions that cannot be brought to the form of the stage source.
+    # Functions that cannot be converted to the form of the stage `source`.
     "xtc-loop dynamic.mlir --nest",
     # CHECK:      error: dynamic.mlir:1:1: func.func has an array memref<?x8xf32>, whose sizes are not
     "xtc-loop strided.mlir --nest",
@@ -84,7 +84,7 @@ session(
     # CHECK:      error: copied.mlir:4:3: memref.copy uses a buffer; only linalg operations, memref.alloc
     # CHECK-NEXT:   hint: write the function on tensors
     #
-    # Nothing is run that may touch more than its arrays.
+    # Functions that may access memory outside of their arrays are not run.
     "xtc-loop calls.mlir --run",
     # CHECK:      error: function 'system' is not run: it has no body
     "xtc-loop calls.mlir --measure",

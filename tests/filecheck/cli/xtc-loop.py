@@ -46,13 +46,13 @@ session(
     # CHECK: product:
     # CHECK: fmla v{{[0-9]+}}.4s
     #
-    # It runs as it did without schedules.
+    # Results are those without schedules.
     "xtc-loop product.mlir --run --measure --repeat 1 --seed 7",
     # CHECK-LABEL: $ xtc-loop product.mlir --run
     # CHECK-NEXT: check argument2: all 1110 elements agree
     # CHECK-NEXT: measure median {{.*}} GFLOP/s
     #
-    # Functions on tensors, each form that a schedule has, and all that can be done to a loop.
+    # Functions on tensors, each form of a schedule, and all annotations of loops.
     "xtc-loop forms.mlir --nest --run --function chain",
     # CHECK-LABEL: $ xtc-loop forms.mlir
     # CHECK:      linalg.matmul (i: 12, j: 20, k: 8 reduced)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
 # RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
-"""Each mistake has its message."""
+"""Each error has a message."""
 
 from session import session
 
@@ -39,7 +39,7 @@ session(
     # CHECK:      xtc-opt: error: --from, --to and --option need --target, whose stages are to run
     "xtc-opt dead.mlir --target null -O memory=1",
     # CHECK:      xtc-opt: error: target 'null' has no option 'memory'
-    # MLIR that is none is shown with its own line, also in a part of a file.
+    # Invalid MLIR is reported with its line, also in a part of a file.
     "xtc-opt bad_part.mlir",
     # CHECK:      xtc-opt: error: bad_part.mlir: this is not valid MLIR
     # CHECK-NEXT:   note: bad_part.mlir:5:{{[0-9]+}}: {{.*}}no.such_op

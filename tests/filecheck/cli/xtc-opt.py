@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
 # RUN: %python %t/Inputs/commands.py | FileCheck %s --implicit-check-not="exit code"
-"""Passes of ours and of MLIR, stages of a target, and every option."""
+"""Passes of the project and of MLIR, stages of a target, and every option."""
 
 from session import session
 
@@ -25,13 +25,13 @@ session(
     "xtc-opt --list-passes",
     # CHECK: copy-by-loops
     #
-    # Without a pass the file is only read and printed.
+    # Without a pass, the file is only parsed and printed.
     "xtc-opt dead.mlir -o ../read",
     "cat ../read",
     # CHECK: arith.constant 1
     # CHECK: func.func @g
     #
-    # Passes as MLIR's tools write them, before the file and after it.
+    # Passes in the syntax of MLIR's tools, before and after the file.
     "xtc-opt dead.mlir --canonicalize",
     # CHECK-LABEL: $ xtc-opt dead.mlir --canonicalize
     # CHECK-NOT: arith.constant
@@ -46,7 +46,7 @@ session(
     "xtc-opt --pass-pipeline 'builtin.module(func.func(canonicalize))' dead.mlir -o ../again",
     "cmp ../clean ../again",
     #
-    # The stages of a target, from the one that a file is at; passes come after them.
+    # The stages of a target, from the stage of the file; passes run after them.
     "xtc-compile product.py --target host --stage source -o ../source",
     "xtc-compile product.py --target host --stage bufferized -o ../bufferized",
     "xtc-compile product.py --target host --stage lowered -o ../lowered",
@@ -62,7 +62,7 @@ session(
     # CHECK-LABEL: $ xtc-opt ../source --target host -O
     # CHECK: llvm.br
     #
-    # Parts of a file, each a module of its own.
+    # Parts of a file, each a separate module.
     "xtc-opt parts.mlir --split-input-file",
     # CHECK-LABEL: $ xtc-opt parts.mlir --split-input-file
     # CHECK:      func.func private @f

@@ -3,7 +3,7 @@
 # RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
 # RUN: FileCheck %s --check-prefix=SVG < %t/Inputs/speed.svg
 # RUN: FileCheck %s --check-prefix=HTML --implicit-check-not='<script' < %t/Inputs/report.html
-"""Plots of a small database, and what cannot be plotted."""
+"""Plots of a small database, and errors for missing data."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
 # RUN: %python %t/Inputs/commands.py | FileCheck %s
-"""Checks, measurements, and what goes wrong."""
+"""Checks, measurements, and errors."""
 
 from session import session
 
@@ -19,7 +19,7 @@ session(
     # CHECK: --atol ATOL
     # CHECK: --seed SEED
     #
-    # Without an option it checks; asked to measure, it only measures.
+    # Without an option, it checks; with --measure, it only measures.
     "xtc-run product.py",
     # CHECK-LABEL: $ xtc-run product.py
     # CHECK-NEXT: check C: all 32 elements agree

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""Filters that see another number of channels than the image has."""
+"""Filters with another number of channels than the image."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""Integers are not divided: a zero would stop the program."""
+"""Integer division is refused: a zero would stop the program."""
 
 import xtc.ops as O
 

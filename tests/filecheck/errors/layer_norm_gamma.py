@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""gamma has the shape of the normalized dimensions."""
+"""gamma must have the shape of the normalized dimensions."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""The dimensions that are summed over differ."""
+"""The reduction dimensions differ."""
 
 import xtc.ops as O
 

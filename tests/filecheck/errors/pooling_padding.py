@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""A window that could lie in the padding alone has no largest element."""
+"""A window that could cover only padding has no largest element."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""Axes that the operand does not have."""
+"""Axes out of range."""
 
 import xtc.ops as O
 

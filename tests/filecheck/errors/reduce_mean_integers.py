@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""A mean of integers needs a decision of the user's: which float type?"""
+"""The user has to choose a float type for a mean of integers."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""A slice that takes nothing."""
+"""An empty slice."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-compile %s --stage source 2>&1 | FileCheck %s
-"""A condition is bool."""
+"""The condition must be bool."""
 
 import xtc.ops as O
 

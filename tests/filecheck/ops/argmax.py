@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""argmax finds the element, then the least number where it stands; NaN is found as well."""
+"""argmax finds the largest element, then its lowest position; NaN counts as largest."""
 
 import xtc.ops as O
 

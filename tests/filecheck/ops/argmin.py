@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""argmin finds the element, then the least number where it stands; NaN is found as well."""
+"""argmin finds the smallest element, then its lowest position; NaN counts as smallest."""
 
 import xtc.ops as O
 

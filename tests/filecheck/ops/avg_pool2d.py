@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""avg_pool2d sums, then divides by how many elements each window covers."""
+"""avg_pool2d sums, then divides by the number of elements that each window covers."""
 
 import xtc.ops as O
 
@@ -11,7 +11,7 @@ with O.graph(name="avg_pool2d_graph") as gb:
     O.avg_pool2d(x, 3, stride=2, padding=1, count_include_pad=True, name="all")
 graph = gb.graph
 
-# Without padding every window covers as many.
+# Without padding, all windows cover the same number of elements.
 # CHECK-LABEL: func.func @avg_pool2d_graph
 # CHECK: linalg.pooling_nhwc_sum {__xtc_id_y_
 # CHECK-SAME: loop.dims = ["n", "h", "w", "c", "r", "s"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""bitwise_and broadcasts as arithmetic does."""
+"""bitwise_and broadcasts like arithmetic."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""bitwise_xor broadcasts as arithmetic does."""
+"""bitwise_xor broadcasts like arithmetic."""
 
 import xtc.ops as O
 

@@ -14,7 +14,7 @@ with O.graph(name="groups_graph") as gb:
     O.conv2d(x, parts, groups=2, dilation=2, name="grouped")
 graph = gb.graph
 
-# Filters of the channels of group g: those are the last f.
+# The filters of group g are the last f.
 # CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1 + d5 * 2, d2 + d6 * 2, d3, d7)>
 # CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d5, d6, d7, d3, d4)>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""dilate writes x into zeros, every so many places."""
+"""dilate writes x into zeros at regular distances."""
 
 import xtc.ops as O
 

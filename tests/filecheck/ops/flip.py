@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""flip reads from the other end."""
+"""flip reads from the end."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""fmod is a truncated rest."""
+"""fmod is a truncated remainder."""
 
 import xtc.ops as O
 

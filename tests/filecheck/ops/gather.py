@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""gather reads x where the index says, counted from the end if negative, inside of x."""
+"""gather reads x at the index, counted from the end if negative, clamped to x."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""gather_elements takes the other indices from its own place."""
+"""gather_elements takes the other indices from the position of the index."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""is_inf compares the size with infinity."""
+"""is_inf compares the magnitude with infinity."""
 
 import xtc.ops as O
 

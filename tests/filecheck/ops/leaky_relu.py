@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""leaky_relu keeps x where it is positive and scales it elsewhere."""
+"""leaky_relu keeps positive x and scales negative x."""
 
 import xtc.ops as O
 

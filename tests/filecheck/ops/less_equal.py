@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""less_equal gives a byte that holds 0 or 1."""
+"""less_equal gives a byte of 0 or 1."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""logical_not compares a byte with 0 and turns that around."""
+"""logical_not compares a byte with 0."""
 
 import xtc.ops as O
 

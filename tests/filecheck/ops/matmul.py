@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""matmul is linalg.matmul; a transposed operand is a matter of its index map."""
+"""matmul is linalg.matmul; a transposed operand only has another index map."""
 
 import xtc.ops as O
 

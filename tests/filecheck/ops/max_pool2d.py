@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""max_pool2d starts from, and pads with, what no element is below."""
+"""max_pool2d starts from the lowest value, which is also the padding."""
 
 import xtc.ops as O
 
@@ -20,7 +20,7 @@ graph = gb.graph
 # CHECK-SAME: loop.dims = ["n", "h", "w", "c", "r", "s"], strides = dense<2>
 # CHECK-SAME: ins(%[[IMAGE]], {{.*}} : tensor<1x7x7x3xf32>, tensor<3x3xf32>)
 
-# The stride is the window unless given.
+# The default stride is the window.
 # CHECK: arith.constant -128 : i8
 # CHECK: linalg.pooling_nhwc_max {__xtc_id_z_
 # CHECK-SAME: strides = dense<[2, 1]>

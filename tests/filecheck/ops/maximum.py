@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""maximum lets NaN through, compares integers with their sign, and is a logical or of bool."""
+"""maximum propagates NaN, compares integers with their sign, and is a logical or of bool."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""minimum lets NaN through, compares integers with their sign, and is a logical and of bool."""
+"""minimum propagates NaN, compares integers with their sign, and is a logical and of bool."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""pad_mirrored turns around at the ends."""
+"""pad_mirrored reflects indices at the ends."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""reduce_max starts from the worst value there is; NaN goes through."""
+"""reduce_max starts from the lowest value; NaN propagates."""
 
 import xtc.ops as O
 

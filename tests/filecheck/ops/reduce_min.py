@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""reduce_min starts from the worst value there is; NaN goes through."""
+"""reduce_min starts from the highest value; NaN propagates."""
 
 import xtc.ops as O
 

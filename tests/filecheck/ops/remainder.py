@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""remainder corrects the truncated rest to the divisor's sign."""
+"""remainder adjusts the truncated remainder to the divisor's sign."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""requantize is a product of 64 bits, a rounding shift, and a saturation."""
+"""requantize is a 64-bit multiplication, a rounding shift, and a saturation."""
 
 import xtc.ops as O
 

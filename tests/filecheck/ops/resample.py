@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""resample adds up weighted neighbors, tap by tap."""
+"""resample adds weighted neighbors, tap by tap."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""reshape moves nothing, and leaves alone the dimensions that stay."""
+"""reshape moves no element, and keeps unchanged dimensions."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""reverse_sequence turns the first elements of each row around."""
+"""reverse_sequence reverses the first elements of each row."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""scatter_elements stores one element after the other; beyond the ends it stores what is there."""
+"""scatter_elements stores elements in order; out of range, it stores the old value."""
 
 import xtc.ops as O
 

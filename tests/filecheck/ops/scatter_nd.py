@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""scatter_nd reads the place of an update from a row of indices."""
+"""scatter_nd reads the position of an update from a row of indices."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""sign is two comparisons, so that NaN and zeros stay what they are."""
+"""sign is two comparisons, so that NaN and zeros are unchanged."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --target null --stage source | FileCheck %s
-"""slice follows Python: x[-5::2, :3]. Where the operator runs is written on it."""
+"""slice follows Python: x[-5::2, :3]. The operation names its device."""
 
 import xtc.ops as O
 

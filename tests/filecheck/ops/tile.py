@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""tile reads what stands at the remainder."""
+"""tile reads the element at the remainder of the index."""
 
 import xtc.ops as O
 

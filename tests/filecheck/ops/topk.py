@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""topk counts what comes before each element, then collects the first ones."""
+"""topk counts the elements before each element, then collects the first ones."""
 
 import xtc.ops as O
 

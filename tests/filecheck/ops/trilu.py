@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""trilu compares the numbers of row and column."""
+"""trilu compares the indices of row and column."""
 
 import xtc.ops as O
 

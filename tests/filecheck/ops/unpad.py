@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""unpad takes elements away at the ends of each dimension."""
+"""unpad removes elements at the ends of each dimension."""
 
 import xtc.ops as O
 

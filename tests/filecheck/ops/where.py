@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage source | FileCheck %s
-"""where chooses by a condition; all three operands broadcast."""
+"""where selects by a condition; all three operands broadcast."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""buffer_at: the result's tile in memory of its own, copied in before and out after."""
+"""buffer_at: the result's tile in a separate buffer, copied in before and out after."""
 
 import xtc
 import xtc.ops as O

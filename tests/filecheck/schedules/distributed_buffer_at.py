@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""distributed_buffer_at: a part of an operand in each memory of a mesh."""
+"""distributed_buffer_at: a shard of an operand in each memory of a mesh."""
 
 import xtc
 import xtc.ops as O

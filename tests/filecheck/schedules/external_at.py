@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""external_at: a function in C computes what is inside a loop."""
+"""external_at: a function in C computes the inner loops of a loop."""
 
 import sys
 from pathlib import Path
@@ -49,7 +49,7 @@ for codegen in ("llvm", "c"):
 # CHECK-NEXT:           for j1 in 0..16
 # CHECK-NEXT:             C
 
-# A function for each form of tile; here of 8 and of 4 rows.
+# A function for each shape of tile; here of 8 and of 4 rows.
 # CHECK-COUNT-2: xtc.external = {flags = [], function = "tile", loops = array<i64: 0, 1>, names = ["i", "j"]
 
 # CHECK: void xtc_tile_tile0(ptrdiff_t, ptrdiff_t, ptrdiff_t);

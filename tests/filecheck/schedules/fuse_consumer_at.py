@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""What reads the result is computed inside a loop, when a tile is complete."""
+"""fuse_consumer_at: the reader of the result is computed inside a loop, when a tile is complete."""
 
 import xtc
 import xtc.ops as O

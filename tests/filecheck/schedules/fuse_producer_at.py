@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""fuse_producer_at: what computes an operand moves into the loop, a tile at a time."""
+"""fuse_producer_at: the producer of an operand moves into the loop, a tile at a time."""
 
 import xtc
 import xtc.ops as O
@@ -24,7 +24,7 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK-NEXT:       for i1 in 0..4
 # CHECK-NEXT:         C
 
-# Four rows of P, and its zeros, where all of them were computed before:
+# Four rows of P, and its zeros, instead of all of them before the loop:
 # CHECK-NOT: linalg
 # CHECK: scf.for {{.*}} to %c8 step %c4
 # CHECK:   linalg.fill {__xtc_id_P.init_} {{.*}} tensor<4x32xf32>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""set_dims: axes get names of the user's; the IR and data keep the operator's own."""
+"""set_dims: the user names the axes; IR and data keep the operator's names."""
 
 import xtc
 import xtc.ops as O

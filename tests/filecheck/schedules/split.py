@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""split: segments of an axis, each with a schedule of its own."""
+"""split: segments of an axis, each with a separate schedule."""
 
 import xtc
 import xtc.ops as O

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""strip_mine: loops over tiles, innermost; those of a tile that does not divide are a second part."""
+"""strip_mine: loops over tiles, innermost; a remainder is a second part."""
 
 import xtc
 import xtc.ops as O
@@ -28,7 +28,7 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK:     scf.for {{.*}} to %c6 step %c1
 # CHECK:       scf.for {{.*}} to %c4 step %c1
 # CHECK: {"./i"}
-# The two rows that are left:
+# The remaining two rows:
 # CHECK: tensor.extract_slice {{.*}}[8, 0] [2, 6]
 # CHECK: scf.for {{.*}} to %c32 step %c1
 # CHECK:   scf.for {{.*}} to %c6 step %c1

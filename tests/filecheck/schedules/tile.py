@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""tile: strip_mine by its other name; several tiles of one axis nest."""
+"""tile: another name of strip_mine; several tiles of one axis nest."""
 
 import xtc
 import xtc.ops as O

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""unroll: copies of the body, made once there are buffers."""
+"""unroll: copies of the body, created after bufferization."""
 
 import xtc
 import xtc.ops as O

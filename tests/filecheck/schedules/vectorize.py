@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""vectorize: the innermost loops become vector operations; a tail has a shorter vector."""
+"""vectorize: the innermost loops become vector operations; a remainder has a shorter vector."""
 
 import xtc
 import xtc.ops as O
@@ -28,7 +28,7 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK:     scf.for {{.*}} to %c6 step %c1
 # CHECK:       %[[PRODUCT:.*]] = arith.mulf {{.*}} : vector<16xf32>
 # CHECK:       arith.addf %{{.*}}, %[[PRODUCT]] : vector<16xf32>
-# The eight columns that are left:
+# The remaining eight columns:
 # CHECK:   scf.for {{.*}} to %c6 step %c1
 # CHECK:     arith.mulf {{.*}} : vector<8xf32>
 # CHECK-NOT: linalg.generic
@@ -53,7 +53,7 @@ print(xtc.Schedule.of(gb.graph, nest)["C"])
 # CHECK-NEXT:     for j in 0..40 step 16
 # CHECK-NEXT:       for j#16 in 0..16  // vectorize
 
-# Vectors over a reduction alone hold partial sums, which are summed up behind the loop.
+# Vectors over a reduction alone hold partial sums, which are added after the loop.
 schedule = xtc.Schedule(gb.graph)
 schedule["C"].tile("k", {"k1": 4}).vectorize(["k1"], reassociate=True)
 print(schedule)

@@ -277,7 +277,7 @@ result cuMemsetD8Async(uint64_t to, unsigned char byte, size_t nbytes, void *str
     BEGIN_IN_CONTEXT();
     note("fill %u %zu %s", byte, nbytes, stream_name(stream));
     clock_us += (double)nbytes * 1e-6;
-    if (nbytes < 64 << 20) // nobody reads what overwrites a cache
+    if (nbytes < 64 << 20) // a larger fill only flushes a cache and is never read
         memset((void *)(uintptr_t)to, byte, nbytes);
     return 0;
 }

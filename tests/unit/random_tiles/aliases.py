@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random kernels whose names stand for the same tiles or for others, as names of NumPy's arrays."""
+"""Random kernels whose names refer to equal or different tiles, like names of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kernel(tile.Script):
 
 
 def statements(rng: random.Random, depth: int) -> list[str]:
-    """Lines that assign names and change tiles, with branches and loops of this depth."""
+    """Lines that assign names and update tiles, with branches and loops of this depth."""
     lines: list[str] = []
     for _ in range(rng.randint(2, 4)):
         x, y, z = rng.sample(NAMES, 3)
@@ -66,7 +66,7 @@ def statements(rng: random.Random, depth: int) -> list[str]:
 
 
 class _Python:
-    """What `self` is where Python runs the lines."""
+    """Replaces `self` when Python runs the lines."""
 
     def range(self, count: int, unroll: str) -> Any:
         assert unroll
@@ -77,7 +77,7 @@ class _Python:
 
 
 def _copied(before: Array, value: Array) -> Array:
-    """What a name gets that stood for an array before."""
+    """The new value of a name that referred to an array before."""
     return before if value is before else value.copy()
 
 
@@ -95,7 +95,7 @@ def aliased(seed: int, folder: Path) -> tuple[Any, list[str]]:
 
 
 def in_python(lines: list[str], n: int, x: Array) -> Array:
-    """What NumPy's arrays of these names hold in the end: a name of a tile gets copies."""
+    """The final contents of NumPy arrays with these names; assignment to a tile's name copies."""
     names: dict[str, Any] = {"self": _Python(), "copied": _copied, "n": n, "k": 0}
     names |= {name: x[at].copy() for at, name in enumerate(NAMES)}
     names["p"] = (names["a"], names["b"])

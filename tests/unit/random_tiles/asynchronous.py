@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random parameters and sizes of kernels with bulk copies, warpgroups, clusters, and groups and
-blocks that wait for each other; and of plain loops that become such kernels."""
+"""Random parameters and sizes of kernels with bulk copies, warpgroups, clusters, and waiting groups
+and blocks; and of plain loops that become such kernels."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def warpgroup(rng: random.Random) -> tuple[Any, Case]:
         np.ascontiguousarray(x.T) if x_turned else x
         for x, x_turned in zip((a, b), turned.values(), strict=True)
     ]
-    program = tile_bulk.WgmmaProduct(dtype, warps=warps, **turned)
+    program = tile_bulk.WgmmaMatmul(dtype, warps=warps, **turned)
     return _case(program, [m, n, k, *given], _product(a, b), m=m, n=n, k=k, dtype=dtype, **turned)
 
 
 def registers(rng: random.Random) -> tuple[Any, Case]:
-    """Two multiplications, the first one's sums the second one's operand."""
+    """Two multiplications: the accumulators of the first are an operand of the second."""
     dtype, transposed = rng.choice(list(_HALVES)), rng.random() < 0.5
     kind = _HALVES[dtype]
     m, k, n = 64, rng.choice((16, 32)), rng.choice((16, 32, 64))
@@ -79,7 +79,7 @@ def registers(rng: random.Random) -> tuple[Any, Case]:
 
 
 def bulk(rng: random.Random) -> tuple[Any, Case]:
-    """Bulk copies both ways."""
+    """Bulk copies in both directions."""
     rows, columns = rng.choice((8, 16, 64)), rng.choice((16, 32, 64, 128))
     m, n = rng.randint(1, 2 * rows), 8 * rng.randint(1, columns // 4)
     x = _numbers(rng, (m, n), np.float16)
@@ -98,7 +98,7 @@ def cluster(rng: random.Random) -> tuple[Any, Case]:
 
 
 def groups(rng: random.Random) -> tuple[Any, Case]:
-    """A group that fills slots, and one that empties them."""
+    """A group that fills slots, and one that drains them."""
     n = 128 * rng.randint(1, 9)
     x = _numbers(rng, (n,), np.float32)
     expected = 2 * x.reshape(-1, 128).sum(0)
@@ -119,5 +119,5 @@ KINDS = (
 
 
 def asynchronous(seed: int) -> tuple[Any, Case]:
-    """The kernel of a seed; each kind comes in turn."""
+    """The kernel of a seed; the kinds alternate."""
     return KINDS[seed % len(KINDS)](random.Random(seed))  # noqa: S311

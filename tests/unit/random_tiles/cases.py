@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random cases, several of which are one kernel: a case costs little, compiling costs much."""
+"""Random cases, several of which share a kernel, because compiling is expensive and a case is
+cheap."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.unit.random_tiles.dots import dot_case
 from tests.unit.random_tiles.inputs import load
 from tests.unit.random_tiles.writer import NUMPY, Array, Env, Tile, Writer
 
-_ROUGH = 0.2  # of all cases
+_ROUGH = 0.2  # share of all cases
 HEAD = f"""# A random kernel.
 from xtc import tile
 from xtc.tile import void_p, {", ".join(NUMPY)}
@@ -60,7 +61,7 @@ class Batch:
 
 
 def tile_case(w: Writer) -> Case:
-    """Two inputs, lines at random, and one output."""
+    """Two inputs, random lines, and one output."""
     rng = w.rng
     rows, columns = _shape(w)
     m, n = rng.randint(1, 2 * rows), rng.randint(1, 2 * columns)
@@ -132,7 +133,7 @@ def _finished(
 
 
 def batch(seed: int, count: int, folder: Path) -> Batch:
-    """A kernel with so many cases. Most have values of which every order of a sum is exact."""
+    """A kernel with a number of cases. In most of them, every order of a sum is exact."""
     rng = random.Random(seed)  # noqa: S311
     warps = rng.choice((1, 2, 4))
     cases = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.unit.random_tiles.cases import Case
 
 _KINDS = (
-    # of operands, of the sum
+    # of operands, and of the accumulators
     ("float16", "float32"),
     ("float16", "float32"),
     ("bfloat16", "float32"),
@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def dot_case(w: Writer) -> Case:
-    """c = a b, whose tiles come straight, or through shared memory."""
+    """c = a b, with tiles loaded directly or through shared memory."""
     from tests.unit.random_tiles.cases import Case
 
     rng = w.rng
@@ -97,7 +97,7 @@ def _loop(w: Writer, kind: str, tiles: tuple[int, int, int]) -> list[str]:
 
 
 def _expected(a: Array, b: Array, tiles: tuple[int, int], scaled: bool) -> Array:
-    """In tiles, as each adds its own rows' maxima."""
+    """Tile by tile, because each tile adds the maxima of its rows."""
     wide: Any = np.int64 if a.dtype.kind == "i" else np.float64
     c: Array = a.astype(wide) @ b.astype(wide)
     if not scaled:

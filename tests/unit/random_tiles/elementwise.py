@@ -22,7 +22,7 @@ NARROW_FLOATS = {
 
 
 def _sized(tile: Tile, most: float) -> tuple[float, bool]:
-    """The size of results, and whether they are whole: floats are, up to some size."""
+    """The bound of results, and whether they are whole numbers: floats are, up to a bound."""
     if not tile.is_float:
         return inf, True
     return most, tile.whole and most <= limit(tile.dtype)
@@ -66,7 +66,7 @@ _BINARY: list[tuple[str, Callable[[float, float], float], Callable[[Any, Any], A
 
 
 def bits(w: Writer) -> Tile | None:
-    """Operators of integers alone."""
+    """Operators for integers only."""
     x = w.pick(lambda tile: tile.is_int)
     if x is None:
         return None
@@ -89,7 +89,7 @@ def bits(w: Writer) -> Tile | None:
 
 
 def _quotient(values: Any, number: int) -> Any:
-    """Rounded toward zero."""
+    """The quotient, rounded toward zero."""
     wide = [int(value) for value in values.reshape(-1)]
     found = [abs(value) // number * (-1 if value < 0 else 1) for value in wide]
     return np.array(found, object).reshape(values.shape).astype(values.dtype)
@@ -112,7 +112,7 @@ def unary(w: Writer) -> Tile | None:
         (f"self.sqrt(self.abs({a}))", lambda v: _root(np.abs(v)), x.most + 1, False),
         (f"1 / (self.abs({a}) + 1)", lambda v: kind(1) / (np.abs(v) + kind(1)), 1, False),
     ]
-    if w.rough:  # NumPy rounds in another way
+    if w.rough:  # NumPy rounds differently
         choices += [
             (f"self.exp(self.clip({a}, -3, 3))", lambda v: np.exp(np.clip(v, -3, 3)), 21, False),
             (f"self.exp2(self.clip({a}, -3, 3))", lambda v: np.exp2(np.clip(v, -3, 3)), 9, False),
@@ -136,7 +136,7 @@ def cast(w: Writer) -> Tile | None:
         x = w.bounded(x, 200) if w.rng.random() < 0.5 else x
     else:
         if x.most == inf:
-            return None  # it may be infinite, which no integer is
+            return None  # it may be infinite, which cannot be cast to an integer
         x = w.bounded(x, min(limit(dtype), limit(x.dtype), 2048))
     if dtype.startswith("u") and not x.dtype.startswith("u") and x.dtype != "boolean":
         x = w.new(f"self.abs({x.name})", x.shape, x.dtype, _abs(x.name), x.most, x.whole)
@@ -150,7 +150,7 @@ def _abs(name: str) -> Callable[[Env], Any]:
 
 
 def narrow_float(w: Writer) -> Tile | None:
-    """Through a float of at most 8 bits, and back."""
+    """Through a float of at most 8 bits and back."""
     x = w.pick(lambda tile: tile.dtype in ("float32", "float16"))
     if x is None:
         return None
@@ -169,7 +169,7 @@ def narrow_float(w: Writer) -> Tile | None:
 
 
 def narrow_int(w: Writer) -> Tile | None:
-    """Through an integer of fewer than 8 bits, and back."""
+    """Through an integer of fewer than 8 bits and back."""
     x = w.pick(lambda tile: tile.is_int)
     if x is None:
         return None
@@ -205,7 +205,7 @@ def compare(w: Writer) -> Tile | None:
 
 
 def select(w: Writer) -> Tile | None:
-    """By a condition that was kept, or by two together."""
+    """By a stored condition, or by two combined."""
     x = w.pick(lambda tile: tile.dtype != "boolean")
     if x is None:
         return None
@@ -227,7 +227,7 @@ def select(w: Writer) -> Tile | None:
 
 
 def indices(w: Writer) -> Tile | None:
-    """A tile of numbers that tell elements apart."""
+    """A tile of distinct numbers."""
     like = w.pick()
     if like is None:
         return None
@@ -249,7 +249,7 @@ def indices(w: Writer) -> Tile | None:
 
 
 def loop(w: Writer) -> Tile | None:
-    """A loop of constant or of run time that carries a tile, perhaps with a break."""
+    """A loop with a constant or run-time count that carries a tile, possibly with a break."""
     x = w.pick(lambda tile: tile.dtype != "boolean")
     if x is None:
         return None
@@ -278,7 +278,7 @@ def loop(w: Writer) -> Tile | None:
 
 
 def branch(w: Writer) -> Tile | None:
-    """A branch of run time."""
+    """A branch on a run-time condition."""
     x = w.pick(lambda tile: tile.dtype != "boolean")
     if x is None:
         return None

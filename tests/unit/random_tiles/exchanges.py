@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that let threads exchange elements: reductions, scans, shapes, layouts, shared memory."""
+"""Lines that exchange elements of threads: reductions, scans, shapes, layouts, shared memory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def scan(w: Writer) -> Tile | None:
             return None
         x = w.bounded(x, most)
     if exclusive and kind in ("max", "min"):
-        exclusive = False  # infinite where there is none before
+        exclusive = False  # infinite if there is no earlier element
     compute: Any = {
         "add": np.add,
         "max": np.maximum,
@@ -97,7 +97,7 @@ def scan(w: Writer) -> Tile | None:
 
 
 def reshape(w: Writer) -> Tile | None:
-    """Other shapes of the same elements, and the same elements several times."""
+    """Other shapes of the same elements, and repeated elements."""
     x = w.pick()
     if x is None:
         return None
@@ -149,8 +149,8 @@ def view(w: Writer) -> Tile | None:
 
 
 def layout(w: Writer) -> Tile | None:
-    """A layout of a tile with two dimensions, which divides it among all threads; one in a kernel,
-    as two cannot meet in one instruction."""
+    """A layout of a two-dimensional tile, distributed over all threads; one per kernel, because two
+    cannot meet in one instruction."""
     if any("annotate" in line for line in w.lines):
         return None
     x = w.pick(lambda tile: len(tile.shape) == 2)
@@ -171,7 +171,7 @@ def layout(w: Writer) -> Tile | None:
 
 
 def shared(w: Writer) -> Tile | None:
-    """Through shared memory: whole, turned, a part of it, or elements at other places."""
+    """Through shared memory: whole, transposed, in part, or with scattered elements."""
     x = w.pick()
     if x is None:
         return None
@@ -204,7 +204,7 @@ def shared(w: Writer) -> Tile | None:
 
 
 def _scattered(w: Writer, x: Tile, s: str) -> tuple[str, tuple[int, ...], Any]:
-    """Elements the other way round along the first dimension, each written where it belongs."""
+    """Elements reversed along the first dimension, each written to its position."""
     names = ", ".join(f"i{dim}" for dim in range(len(x.shape)))
     first, last = list(x.shape), x.shape[0] - 1
     w.line(
@@ -218,7 +218,7 @@ def _scattered(w: Writer, x: Tile, s: str) -> tuple[str, tuple[int, ...], Any]:
 
 
 def atomic(w: Writer) -> Tile | None:
-    """Shared memory that a tile is combined with, at once."""
+    """Shared memory that is updated atomically with a tile."""
     x = w.pick(lambda tile: tile.dtype in ("int32", "uint32", "int64", "uint64"))
     if x is None:
         return None
@@ -246,7 +246,7 @@ def atomic(w: Writer) -> Tile | None:
 
 
 def histogram(w: Writer) -> Tile | None:
-    """How often each number modulo 16 occurs."""
+    """The count of each number modulo 16."""
     x = w.pick(lambda tile: tile.dtype == "int32" and len(tile.shape) == 1)
     if x is None or not w.fits((16,)):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that load tiles of global memory: as they lie, turned, by copies, and of narrow types."""
+"""Lines that load tiles of global memory: directly, transposed, by copies, and of narrow types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VALUES = 4  # inputs are whole numbers of at most this size
 
 
 def load(w: Writer, pointer: str, size: tuple[int, int], shape: tuple[int, int]) -> Array:
-    """Write lines that load a tile of a matrix, and make the matrix."""
+    """Write lines that load a tile of a matrix, and create the matrix."""
     if w.rng.random() < 0.15:
         return _narrow(w, pointer, size, shape)
     dtype = w.rng.choice([name for name in NUMPY if name != "boolean"])
@@ -36,8 +36,8 @@ def load(w: Writer, pointer: str, size: tuple[int, int], shape: tuple[int, int])
 def _view(
     w: Writer, pointer: str, dtype: str, size: tuple[int, int], turned: bool
 ) -> tuple[str, bool]:
-    """The name of a view of the matrix, with sizes of run time or constants; and whether its
-    dimensions are swapped, where strides do not say that it is turned in memory."""
+    """The name of a view of the matrix, with run-time or constant sizes; and whether its dimensions
+    are swapped, if strides do not express that it is transposed in memory."""
     g = w.name("g")
     m, n = w.rng.choice((("m", "n"), (str(size[0]), str(size[1])), ("m", str(size[1]))))
     swapped = turned and w.rng.random() < 0.5
@@ -83,7 +83,7 @@ def tile_of(array: Array, env: Env, shape: tuple[int, int]) -> Array:
 
 
 def _narrow(w: Writer, pointer: str, size: tuple[int, int], shape: tuple[int, int]) -> Array:
-    """Elements that share bytes, or floats of 8 bits, cast to a common type."""
+    """Elements that share bytes, or 8-bit floats, cast to a common type."""
     names = [f"{sign}int{bits}b" for sign in ("", "u") for bits in range(1, 8)]
     name = w.rng.choice((*names, *NARROW_FLOATS))
     bits = int("".join(filter(str.isdigit, name.split("_")[0])))
@@ -118,7 +118,7 @@ def _narrow(w: Writer, pointer: str, size: tuple[int, int], shape: tuple[int, in
 
 
 def _values(name: str, bits: int, codes: Array) -> Array:
-    """The numbers that codes stand for."""
+    """The values of codes."""
     if name in NARROW_FLOATS:
         kind: Any = NARROW_FLOATS[name][0]
         numbers: Array = codes.view(kind).astype(np.float32)

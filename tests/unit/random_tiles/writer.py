@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the lines of a random kernel, and beside each what NumPy does for one block."""
+"""Writes the lines of a random kernel, with the equivalent NumPy code for one block."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXACT = MappingProxyType({"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, 
 
 
 def limit(dtype: str) -> int:
-    """Up to what size, positive and negative, a type has every whole number."""
+    """The largest magnitude up to which a type represents every whole number."""
     if dtype in EXACT:
         return EXACT[dtype]
     return 1 if dtype == "boolean" else int(np.iinfo(NUMPY[dtype]).max)
@@ -92,12 +92,12 @@ class Writer:
         return 32 * self.warps
 
     def name(self, prefix: str) -> str:
-        """A name that is not used yet."""
+        """An unused name."""
         self._names += 1
         return f"{prefix}{self._names}"
 
     def line(self, *texts: str) -> None:
-        """Lines that make no tile."""
+        """Append lines that create no tile."""
         self.lines += texts
 
     def new(
@@ -109,7 +109,7 @@ class Writer:
         most: float = inf,
         whole: bool = False,
     ) -> Tile:
-        """A tile that a line makes, `text` with `{}` for its name or else an expression."""
+        """Append a line that creates a tile: `text` with `{}` for its name, or an expression."""
         if dtype == "boolean":
             most, whole = 1, True
         if dtype in INTS:
@@ -128,7 +128,7 @@ class Writer:
         return tile
 
     def pick(self, accept: Callable[[Tile], bool] = lambda _: True) -> Tile | None:
-        """A tile that fits, one of the last more often; None where there is none."""
+        """A suitable tile, recent ones more often; None if there is none."""
         found = [tile for tile in self.tiles if accept(tile)]
         if not found:
             return None
@@ -136,7 +136,7 @@ class Writer:
         return self.rng.choice(last if self.rng.random() < 0.7 else found)
 
     def numbers(self, size: tuple[int, int], dtype: str, most: int) -> Array:
-        """An input: whole numbers of at most a size, or fractions."""
+        """An input: whole numbers up to a bound, or fractions."""
         low, count = 0 if dtype.startswith("u") else -most, size[0] * size[1]
         if self.rough and dtype in EXACT:
             values = np.array([self.rng.gauss(0, most) for _ in range(count)])
@@ -145,11 +145,11 @@ class Writer:
         return values.reshape(size).astype(NUMPY[dtype])
 
     def fits(self, shape: Sequence[int]) -> bool:
-        """Whether a thread has few elements of a tile."""
+        """Whether a thread holds few elements of a tile."""
         return prod(shape) <= 4 * self.threads
 
     def other(self, tile: Tile) -> Tile:
-        """A tile of the same type that can be broadcast with one; maybe the same."""
+        """A tile of the same type that can be broadcast with another; possibly the same tile."""
 
         def fits(it: Tile) -> bool:
             return it.dtype == tile.dtype and _broadcast(it.shape, tile.shape)
@@ -157,7 +157,7 @@ class Writer:
         return self.pick(fits) or tile
 
     def bounded(self, tile: Tile, most: int) -> Tile:
-        """The tile with whole numbers of at most a size; needs known or whole elements."""
+        """The tile with whole numbers up to a bound; needs known or whole elements."""
         if tile.whole and tile.most <= most:
             return tile
         low = 0 if tile.dtype.startswith("u") else -most
@@ -177,7 +177,7 @@ class Writer:
 
 
 def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether a tile of one shape can stand beside one of the other, whose shape the result has."""
+    """Whether a tile of one shape can be broadcast to the other shape, that of the result."""
     return len(a) <= len(b) and all(
         m in (1, n) for m, n in zip(reversed(a), reversed(b), strict=False)
     )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tile kernels with one race or deadlock each, and their legal twins; marks name the lines."""
+"""Tile kernels with one race or deadlock each, and their legal twins; marks identify lines."""

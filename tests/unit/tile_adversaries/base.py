@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What adversarial kernels have in common."""
+"""The base class of adversarial kernels."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class Adversary(tile.Script):
 
     @classmethod
     def arrays(cls) -> list[Any]:
-        """Arrays to call it with."""
+        """Arguments for a call."""
         types = cls.types or (np.float32,) * len(cls.sizes)
         return [(np.arange(n) % 7).astype(t) for n, t in zip(cls.sizes, types, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of a launch that race, by semaphores, atomic instructions and tiles that overlap."""
+"""Blocks of a launch that race: semaphores, atomic instructions and overlapping tiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile import float16, float32, int32, void_p
 
 
 class ThirdBlock(Adversary):
-    """Block 1 waits for what block 0 writes; block 2 does not."""
+    """Block 1 waits for the writes of block 0; block 2 does not."""
 
     kind, on_simulator = "two blocks", True
 
@@ -55,7 +55,7 @@ class TwoSemaphores(Adversary):
 
 
 class ReleasedBeforeSync(Adversary):
-    """A release tells of what its block did before the last sync."""
+    """A release publishes only what its block did before the last sync."""
 
     kind, on_simulator = "two blocks", True
 
@@ -75,7 +75,7 @@ class ReleasedBeforeSync(Adversary):
 
 
 class GroupReleases(Adversary):
-    """One group stores, another one releases, and they have not met."""
+    """One group stores and another releases, without synchronization between them."""
 
     kind, on_simulator = "two blocks", True
 
@@ -99,7 +99,7 @@ class GroupReleases(Adversary):
 
 
 class RepeatedValue(Adversary):
-    """A semaphore gets the same value twice: who waits for it may see the first time."""
+    """A semaphore is set to the same value twice: a waiting block may observe the first time."""
 
     kind = "two blocks"
 
@@ -120,7 +120,7 @@ class RepeatedValue(Adversary):
 
 
 class Halo(Adversary):
-    """In place, each block reads two elements of the next block's."""
+    """In place, each block reads two elements of the next block."""
 
     kind, on_simulator, sizes = "two blocks", True, (512, 512)
 
@@ -135,7 +135,7 @@ class Halo(Adversary):
 
 
 class ReadByAll(Adversary):
-    """All blocks read an element, and the last one writes it."""
+    """All blocks read an element that the last one writes."""
 
     kind, on_simulator, sizes = "two blocks", True, (128, 512)
 
@@ -149,7 +149,7 @@ class ReadByAll(Adversary):
 
 
 class Overlapping(Adversary):
-    """The last tile begins earlier, so that it does not reach over the end."""
+    """The last tile begins earlier, so that it does not extend past the end."""
 
     kind, on_simulator, sizes = "two blocks", True, (300, 300)
 
@@ -164,7 +164,7 @@ class Overlapping(Adversary):
 
 
 class SplitWithoutLock(Adversary):
-    """Blocks add their parts of a sum to one tile."""
+    """Blocks add their partial sums to one tile."""
 
     kind, on_simulator, sizes = "two blocks", True, (512, 128)
 
@@ -185,7 +185,7 @@ class SplitWithoutLock(Adversary):
 
 
 class LastBlock(Adversary):
-    """The block that comes last adds up what all have written."""
+    """The last block adds the results of all blocks."""
 
     kind, on_simulator, sizes = "two blocks", True, (512, 128)
 
@@ -209,7 +209,7 @@ class LastBlock(Adversary):
 
 
 class AcquiredByOneThread(Adversary):
-    """One thread sees what another block has released, the others after a sync."""
+    """One thread acquires the release of another block, the others after a sync."""
 
     kind, on_simulator = "two blocks", True
 
@@ -231,7 +231,7 @@ class AcquiredByOneThread(Adversary):
 
 
 class NarrowView(Adversary):
-    """Two views of the same bytes, whose elements have other sizes."""
+    """Two views of the same bytes with different element sizes."""
 
     kind, on_simulator = "two blocks", True
 
@@ -248,7 +248,7 @@ class NarrowView(Adversary):
 
 
 class AtomicAndPlain(Adversary):
-    """An element that blocks add to by atomic instructions, and one of them stores to."""
+    """Blocks update an element by atomic instructions, and one of them stores to it."""
 
     kind, on_simulator, types = "two blocks", True, (np.int32, np.float32)
 
@@ -287,8 +287,8 @@ class Flag(Adversary):
             self.store_global(y, t, offsets=[0])
 
 
-class NobodySetsTheFlag(Adversary):
-    """A loop that waits for what no block does."""
+class FlagNeverSet(Adversary):
+    """A loop that waits for a flag that no block sets."""
 
     kind = "deadlock"
 
@@ -300,5 +300,5 @@ class NobodySetsTheFlag(Adversary):
         if self.right and self.blockIdx.x == 1:
             self.atomic.global_add(flag, unit)
         if self.blockIdx.x == 0:
-            while self.atomic.global_add(flag, zero).item() == 0:  # NobodySetsTheFlag 1
+            while self.atomic.global_add(flag, zero).item() == 0:  # FlagNeverSet 1
                 pass

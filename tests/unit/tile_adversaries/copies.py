@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bulk copies, multiplications of warpgroups and clusters that race."""
+"""Bulk copies, wgmma and clusters that race."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile import float16, float32
 
 
 class StoreThenRefill(Adversary):
-    """Shared memory that a bulk store reads is filled again."""
+    """Shared memory that a bulk store reads is refilled."""
 
     kind = "refilled while read"
 
@@ -32,7 +32,7 @@ class StoreThenRefill(Adversary):
 
 
 class ReadIsNotWritten(Adversary):
-    """A bulk store has read shared memory, and not yet written."""
+    """A bulk store has read shared memory, but not written yet."""
 
     kind = "read before wait"
 
@@ -53,7 +53,7 @@ class ReadIsNotWritten(Adversary):
 
 
 class OnePathUnfenced(Adversary):
-    """Two groups store, and one of them makes no fence."""
+    """Two groups store, and one of them does not fence."""
 
     kind = "missing proxy fence"
 
@@ -75,7 +75,7 @@ class OnePathUnfenced(Adversary):
 
 
 class FenceElsewhere(Adversary):
-    """A fence that is made after all have met, by threads that do not begin the copy."""
+    """Threads that do not start the copy fence after the barrier."""
 
     kind = "missing proxy fence"
 
@@ -97,7 +97,7 @@ class FenceElsewhere(Adversary):
 
 
 class GlobalProxy(Adversary):
-    """A bulk copy reads what threads have stored to global memory."""
+    """A bulk copy reads global memory that threads have stored to."""
 
     kind = "missing proxy fence"
 
@@ -171,7 +171,7 @@ class OperandOverwritten(Adversary):
 
 
 class OneWarpgroupRead(Adversary):
-    """Two warpgroups multiply from one operand; it is filled again when one of them is done."""
+    """Two warpgroups multiply one operand; it is refilled when one of them is done."""
 
     kind, types, sizes = "missing sync", (np.float16, np.float32), (8192, 8192)
 
@@ -208,7 +208,7 @@ class OneWarpgroupRead(Adversary):
 
 
 class SourceOverwritten(Adversary):
-    """What a bulk copy in flight reads of global memory is written."""
+    """Global memory that a bulk copy in flight reads is written."""
 
     kind = "read before wait"
 
@@ -231,7 +231,7 @@ class SourceOverwritten(Adversary):
 
 
 class EarlyEnd(Adversary):
-    """One block of a cluster ends, and the other one waits for it."""
+    """One block of a cluster ends while the other one waits for it."""
 
     kind, on_simulator = "deadlock", True
 
@@ -245,7 +245,7 @@ class EarlyEnd(Adversary):
 
 
 class MulticastElsewhere(Adversary):
-    """A copy for some blocks of a cluster is read in another one."""
+    """A multicast to some blocks of a cluster is read in another one."""
 
     kind, sizes = "undefined", (128, 512)
 
@@ -273,7 +273,7 @@ class MulticastElsewhere(Adversary):
 
 
 class ReadForAnotherBlock(Adversary):
-    """A block fills the memory of all, and has not heard that the other one has read it."""
+    """A block fills the memory of all without knowing that the other one has read it."""
 
     kind, sizes = "missing sync", (256, 512)
 

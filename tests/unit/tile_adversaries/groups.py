@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of a block's threads that race, or wait for each other."""
+"""Thread groups of a block that race, or wait for each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtc.tile import float32, int32
 
 
 class OneOfTwoConsumers(Adversary):
-    """Two groups read a slot; who fills it again waits for one of them."""
+    """Two groups read a slot; the producer waits for only one of them before refilling it."""
 
     kind, sizes = "missing sync", (512, 256)
 
@@ -38,7 +38,7 @@ class OneOfTwoConsumers(Adversary):
 
 
 class SameLayoutOtherGroup(Adversary):
-    """A group loads what another one has stored, in the same layout."""
+    """A group loads the stores of another one, in the same layout."""
 
     kind = "missing sync"
 
@@ -55,7 +55,7 @@ class SameLayoutOtherGroup(Adversary):
 
 
 class TransposedInPlace(Adversary):
-    """In place, by two views whose layouts and offsets are the same, and whose strides are not."""
+    """In place, through two views with equal layouts and offsets, and different strides."""
 
     kind, sizes = "missing sync", (4096, 1)
 
@@ -155,7 +155,7 @@ class SameParity(Adversary):
 
 
 class EarlyArrival(Adversary):
-    """One of two arrives for the second phase, and does not know that the first one has ended."""
+    """One of two groups arrives for the second phase without knowing that the first has ended."""
 
     kind = "early arrival"
 
@@ -175,7 +175,7 @@ class EarlyArrival(Adversary):
 
 
 class MissedPhase(Adversary):
-    """The phase for which a group waits may be over, and the next one too, before it looks."""
+    """The phase for which a group waits, and the next one, may be over before it polls."""
 
     kind = "missed phase"
 
@@ -202,7 +202,7 @@ class MissedPhase(Adversary):
 
 
 class ShiftedStore(Adversary):
-    """One instruction stores to parts of a tensor that overlap."""
+    """One instruction stores to overlapping parts of a tensor."""
 
     kind = "missing sync"
 
@@ -234,7 +234,7 @@ class LastIteration(Adversary):
 
 
 class RaggedBlock(Adversary):
-    """A sync is missing in the block that reaches over the end."""
+    """A sync is missing in the block that extends past the end."""
 
     kind, sizes = "missing sync", (300, 300)
 
@@ -269,7 +269,7 @@ class UsedAfterFree(Adversary):
 
 
 class FreedForAnotherGroup(Adversary):
-    """A group reads a part of a tensor whose memory another group may get."""
+    """A group reads a part of a tensor whose memory another group may allocate."""
 
     kind = "freed while used"
 
@@ -290,7 +290,7 @@ class FreedForAnotherGroup(Adversary):
 
 
 class PartWaits(Adversary):
-    """All threads copy; one warp waits, and the others have not."""
+    """All threads copy; one warp waits, and the others do not."""
 
     kind = "read before wait"
 
@@ -327,7 +327,7 @@ class PartCopies(Adversary):
 
 
 class SoftmaxInPlace(Adversary):
-    """A row's softmax in its place; the wrong one reads a part of the next row."""
+    """A row's softmax in place; the wrong one reads a part of the next row."""
 
     kind, on_simulator, sizes = "two blocks", True, (1024, 1)
 
@@ -345,7 +345,7 @@ class SoftmaxInPlace(Adversary):
 
 
 class ReplicatedState(Adversary):
-    """A state of each row, which many threads hold, is updated in its place and used by all."""
+    """A state of each row, replicated over threads, is updated in place and used by all."""
 
     kind, sizes = "missing sync", (32, 1024)
 
@@ -363,7 +363,7 @@ class ReplicatedState(Adversary):
 
 
 class BlockThenGroups(Adversary):
-    """All threads store; each half arrives, and who waits for both halves reads."""
+    """All threads store; each half arrives, and a thread that waits for both halves reads."""
 
     kind = "missing sync"
 
@@ -383,7 +383,7 @@ class BlockThenGroups(Adversary):
 
 
 class CopySourceOverwritten(Adversary):
-    """What a copy in flight reads of global memory is written."""
+    """Global memory that a copy in flight reads is written."""
 
     kind = "read before wait"
 
@@ -400,7 +400,7 @@ class CopySourceOverwritten(Adversary):
 
 
 class ScatteredTwice(Adversary):
-    """Two elements of a scattered store have one index."""
+    """Two elements of a scattered store have the same index."""
 
     kind = "one place"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels whose barriers other compilers have lost or moved: within a branch for a part of the
-threads, in a loop there, at the end of a loop, before memory that is used again, in an else branch.
+"""Kernels whose barriers other compilers have lost or moved: in a branch for some threads, in a
+loop there, at the end of a loop, before memory is reused, in an else branch.
 
-The wrong ones are what was left of them; the right ones have to compute `expected`.
+The wrong kernels are the results of those bugs; the correct ones have to compute `expected`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xtc.tile import float16, float32
 
 
 class PartOfAWarp(Adversary):
-    """48 of 64 threads exchange elements: no whole number of warps."""
+    """48 of 64 threads exchange elements: not a whole number of warps."""
 
     kind, sizes = "missing sync", (48, 48)
 
@@ -64,7 +64,7 @@ class LoopInAGroup(Adversary):
 
 
 class SharedOperand(Adversary):
-    """All threads stage an operand, two groups multiply by it, and it is staged again."""
+    """All threads stage an operand, two groups multiply it, and it is staged again."""
 
     kind, sizes = "missing sync", (4096, 4096)
     types = (np.float16, np.float32)
@@ -128,7 +128,7 @@ class ClearedMemory(Adversary):
 
 
 class OtherBranch(Adversary):
-    """Of two branches for parts of the threads, the second one has the barrier."""
+    """Of two branches for different threads, the second one has the barrier."""
 
     kind, sizes = "missing sync", (256, 256)
 
@@ -153,7 +153,7 @@ class OtherBranch(Adversary):
 
 
 class ReadThenFilled(Adversary):
-    """A loop reads a tensor first and then fills it for the next iteration."""
+    """A loop reads a tensor and then fills it for the next iteration."""
 
     kind, sizes = "missing sync", (4096, 4096)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size buckets for free dimensions: calls are padded to the next bucket, with exact results."""
+"""Size buckets for dynamic dimensions: calls are padded to the next bucket, with exact results."""
 
 from xtc.driver.buckets.bucketed import BucketedModule, checked_buckets
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module with free sizes that is compiled only for bucket sizes, if padding is exact."""
+"""A module with dynamic sizes that is compiled only for bucket sizes, if padding is exact."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ class BucketedModule(SpecializedModule):
         except (InexactPaddingError, UserError) as error:
             listed = ", ".join(f"{name}={size}" for name, size in sizes.items())
             warnings.warn(
-                f"'{family.name}' is compiled for {listed} as it is: padding is not exact: {error}",
+                f"'{family.name}' is compiled for {listed} without padding: "
+                f"it is not exact: {error}",
                 stacklevel=5,
             )
             return None
@@ -166,7 +167,7 @@ def checked_buckets(
     for name, listed in buckets.items():
         if name not in family.symbols:
             raise UserError(
-                f"buckets: model '{family.name}' has no free dimension '{name}'",
+                f"buckets: model '{family.name}' has no dynamic dimension '{name}'",
                 hints=did_you_mean(name, family.symbols),
             )
         given = (listed,) if isinstance(listed, int) else tuple(listed)

@@ -129,7 +129,9 @@ def _cut_in_large(walk: Walk, node: Node) -> None:
                 few > many
                 for few, many in zip(small.type.sizes, node.output.type.sizes, strict=True)
             ):
-                raise InexactPaddingError(f"'{node.name}', slice: it cuts off what others need")
+                raise InexactPaddingError(
+                    f"'{node.name}', slice: it drops elements that other operators need"
+                )
             part = apply(node.op, walk.copies[small], device=node.placement)
             walk.note(small, node.output, part, _leading(small, node.output))
 

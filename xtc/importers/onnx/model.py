@@ -20,8 +20,8 @@ from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
 from xtc.graph.states import make_state
 from xtc.graph.tensor import Tensor
+from xtc.importers.dynamic_sizes import DynamicSizes, ModelInput, Size
 from xtc.importers.finish import finish, undeclared
-from xtc.importers.free_sizes import FreeSizes, ModelInput, Size
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.onnx.convert import Converter, Problem
 from xtc.importers.onnx.expected import expected
@@ -75,13 +75,13 @@ class OnnxModel:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Names of the free dimensions, in the order of the inputs."""
+        """Names of the dynamic dimensions, in the order of the inputs."""
         return self._free.symbols
 
     @cached_property
-    def _free(self) -> FreeSizes:
+    def _free(self) -> DynamicSizes:
         states = tuple(state for state, _ in self.states)
-        return FreeSizes(self.name, self.inputs, states, self.dims, self._file)
+        return DynamicSizes(self.name, self.inputs, states, self.dims, self._file)
 
     @property
     def graph(self) -> Graph:
@@ -91,7 +91,7 @@ class OnnxModel:
     def bind(
         self, dims: Mapping[str, int] | None = None, values: Mapping[str, Any] | None = None
     ) -> Graph:
-        """The graph for given sizes of the free dimensions.
+        """The graph for given sizes of the dynamic dimensions.
 
         Args:
             dims: sizes by name.
@@ -213,7 +213,7 @@ class OnnxModel:
         return results
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
-        """The free sizes, from arrays by input name, and the inputs that determine shapes."""
+        """The dynamic sizes, from arrays by input name, and the inputs that determine shapes."""
         sizes = self._free.of_arrays(arrays)
         values = {name: arrays[name] for name in self._values}
         while _key(sizes, values) not in self._met:

@@ -13,7 +13,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
-from xtc.importers.free_sizes import FreeSizes, ModelInput, Size
+from xtc.importers.dynamic_sizes import DynamicSizes, ModelInput, Size
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.torch.convert import State, import_traced
 from xtc.importers.torch.decompositions import of_exported
@@ -45,17 +45,17 @@ class TorchModel:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Names of the free dimensions: "x_0" is the first of input x."""
+        """Names of the dynamic dimensions: "x_0" is the first of input x."""
         return self._free.symbols
 
     @cached_property
-    def _free(self) -> FreeSizes:
-        return FreeSizes(self.name, self.inputs, (), self.dims, None)
+    def _free(self) -> DynamicSizes:
+        return DynamicSizes(self.name, self.inputs, (), self.dims, None)
 
     def bind(
         self, dims: Mapping[str, int] | None = None, values: Mapping[str, Any] | None = None
     ) -> Graph:
-        """The graph for given sizes of the free dimensions.
+        """The graph for given sizes of the dynamic dimensions.
 
         Raises UserError for missing or unknown names, for sizes that the program was not exported
         for, and for unsupported operators, listing all of them.
@@ -98,7 +98,7 @@ class TorchModel:
 
     @cached_property
     def _expressions(self) -> dict[Any, str]:
-        """The program's expressions of the free sizes, with their names."""
+        """The program's expressions of the dynamic sizes, with their names."""
         given = {known.name: known.shape for known in self.inputs}
         return {
             size.node.expr: str(label)
@@ -128,7 +128,7 @@ class TorchModel:
         return shape, element_name(value.dtype)
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
-        """The free sizes, from arrays by input name."""
+        """The dynamic sizes, from arrays by input name."""
         return self._free.of_arrays(arrays), {}
 
     def input_names(self, graph: Graph) -> dict[str, str]:
@@ -183,7 +183,7 @@ def _inputs(program: torch.export.ExportedProgram) -> tuple[ModelInput, ...]:
 
 
 def _named(name: str, shape: Sequence[Any], symbols: dict[Any, str]) -> tuple[Size, ...]:
-    """Shapes whose free sizes are named after the first input that has them."""
+    """Shapes whose dynamic sizes are named after the first input that has them."""
     return tuple(
         size if isinstance(size, int) else symbols.setdefault(size.node.expr, f"{name}_{position}")
         for position, size in enumerate(shape)

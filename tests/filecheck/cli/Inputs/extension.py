@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two passes and an operator that are not the project's."""
+"""Two external passes and an external operator."""
 
 from __future__ import annotations
 

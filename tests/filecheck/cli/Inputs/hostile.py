@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes MLIR that its parser or printer cannot stand: PREFIX.deep.mlir and others."""
+"""Writes MLIR that crashes its parser or printer: PREFIX.deep.mlir and others."""
 
 import sys
 from pathlib import Path

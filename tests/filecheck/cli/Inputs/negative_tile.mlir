@@ -1,4 +1,4 @@
-// MLIR asserts that a tile has a size of 0 or more.
+// MLIR asserts that the size of a tile is not negative.
 module attributes {transform.with_named_sequence} {
   func.func @f(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {
     %0 = linalg.add ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%b : tensor<8x8xf32>) -> tensor<8x8xf32>

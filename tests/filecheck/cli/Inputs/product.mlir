@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product on buffers; the schedule leaves a tail of two rows and one of five columns.
+// A matmul on buffers; the schedule leaves a remainder of two rows and one of five columns.
 func.func @product(%a: memref<30x64xf32>, %b: memref<64x37xf32>, %c: memref<30x37xf32>) {
   linalg.matmul {
     loop.dims = ["i", "j", "k"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --bound-local-buffers | FileCheck %s
 
-// The smallest constant limits the size; views of the buffer get the strides of the room.
+// The smallest constant bounds the size; views of the buffer get the strides of the bound.
 
 // CHECK-LABEL: func.func @tail
 // CHECK: %[[N:.*]] = affine.min

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --double-buffer='local-bytes=3932160 units=16' --canonicalize --cse | FileCheck %s
 // RUN: xtc-opt %s --double-buffer{local-bytes=1100} | FileCheck %s --check-prefix=SMALL
 
-// What is read arrives one iteration early; what is written is waited for one iteration late.
+// Inputs arrive one iteration early; the transfer of a result is awaited one iteration late.
 
 // CHECK-LABEL: func.func @both
 // CHECK: %[[PUT:.*]] = memref.alloca() : memref<1xi32>
@@ -32,7 +32,7 @@
 // CHECK: }
 // CHECK-NEXT: memref.dma_wait %[[PUT]][%c0]
 
-// One slot more would not fit.
+// Another slot would not fit.
 // SMALL-LABEL: func.func @both
 // SMALL-NOT: 2x8x4
 func.func private @block_number() -> i32
@@ -60,8 +60,8 @@ func.func @both(%arg0: memref<24x4xf32, 1>, %arg1: memref<24x4xf32, 1>) {
   return
 }
 
-// Nothing moves where the loop writes what it reads, where a transfer's place is read from memory,
-// where the buffer is older than the iteration, and where there is one iteration.
+// Not moved: a loop that writes its input, a transfer whose location is read from memory, a buffer
+// that was allocated before the loop, and a loop of one iteration.
 
 // CHECK-LABEL: func.func @none
 // CHECK-NOT: memref.dma_start

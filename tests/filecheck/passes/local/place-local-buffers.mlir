@@ -2,8 +2,8 @@
 // RUN: xtc-opt %s --place-local-buffers='local-bytes=3932160 symbol=dev_smem' | FileCheck %s
 // RUN: not xtc-opt %s --place-local-buffers='local-bytes=700 symbol=dev_smem' 2>&1 | FileCheck %s --check-prefix=FULL
 
-// b and the private buffers are used only after the last use of a, so they get its place; c is used beside both, until its
-// transfer has been waited for. Each PE has a private buffer of its own.
+// b and the private buffers are used only after the last use of a, so they share its memory; c is used beside both, until
+// its transfer has completed. Each PE has a separate private buffer.
 
 // FULL: kernel 'k' needs 768 bytes of local memory, which has 700 for buffers
 // FULL: note: 512 bytes: memref<128xf32>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --start-transfers | FileCheck %s
 
-// Two transfers run at the same time; each is waited for where its buffer is first touched.
+// Two transfers overlap; each is awaited before the first access to its buffer.
 
 // CHECK-LABEL: func.func @both
 // CHECK: memref.dma_start %arg0[{{.*}}], %[[A:.*]][{{.*}}], %{{.*}}, %[[TA:[a-z_0-9]+]][
@@ -35,7 +35,7 @@ func.func @both(%arg0: memref<8xf32, 1>, %arg1: memref<8xf32, 1>, %arg2: memref<
 
 memref.global "private" constant @table : memref<8xf32> = dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]>
 
-// PEs have no DMA, and there is none within a memory or from constants.
+// No DMA: transfers by PEs, within a memory, or from constants.
 
 // CHECK-LABEL: func.func @loops
 // CHECK-NOT: memref.dma_start

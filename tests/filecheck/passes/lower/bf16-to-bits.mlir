@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --bf16-to-bits | FileCheck %s
 
-// What moves bfloat16 about moves 16 bits about.
+// Data movement of bfloat16 becomes data movement of 16-bit integers.
 
 // CHECK-LABEL: func.func @copy(%{{.*}}: memref<8xi16>, %{{.*}}: memref<8xi16>, %{{.*}}: index)
 // CHECK: memref.load {{.*}} : memref<8xi16>
@@ -12,7 +12,7 @@ func.func @copy(%a: memref<8xbf16>, %b: memref<8xbf16>, %i: index) {
   return
 }
 
-// What a global starts with keeps its bits.
+// The initial value of a global keeps its bits.
 
 // CHECK: memref.global "private" constant @scalar : memref<i16> = dense<16256>
 // CHECK: memref.global "private" constant @row : memref<4xi16> = dense<[16256, -16512, 32704, 14723]>

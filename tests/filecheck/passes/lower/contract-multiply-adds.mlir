@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --contract-multiply-adds | FileCheck %s
 // RUN: xtc-opt %s --contract-multiply-adds{least-bits=64} | FileCheck %s --check-prefix=WIDE
 
-// A product that only a sum takes may become one instruction with it; one with another use may not.
+// A multiplication whose only user is an addition may be fused with it; one with another user may not.
 
 // CHECK-LABEL: func.func @f
 // CHECK: %[[P:.*]] = arith.mulf %{{.*}}, %{{.*}} fastmath<contract> : f32

@@ -3,7 +3,7 @@
 // RUN: xtc-opt %s --copy-by-loops{whole=true} | FileCheck %s --check-prefix=WHOLE
 // RUN: xtc-opt %s --copy-by-loops{parts=true} | FileCheck %s --check-prefix=PARTS
 
-// A copy between dense arrays stays: it becomes one memcpy. Elements apart are copied one by one.
+// A copy between dense arrays stays, because it becomes one memcpy. Strided elements are copied one by one.
 
 // CHECK-LABEL: func.func @dense
 // CHECK-NEXT: memref.copy

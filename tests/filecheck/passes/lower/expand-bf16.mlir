@@ -12,8 +12,8 @@ func.func @widen(%x: bf16) -> f32 {
   return %y : f32
 }
 
-// A rounding stays where it is not asked for. The NaN that is not a number whose bits may be added
-// to is replaced by a quiet one, 0x7FC0.
+// A rounding that is not requested stays. A NaN whose bits might overflow by the rounding addition
+// is replaced by a quiet one, 0x7FC0.
 
 // CHECK-LABEL: func.func @round
 // CHECK:       arith.truncf
@@ -28,7 +28,7 @@ func.func @round(%x: vector<4xf32>) -> vector<4xbf16> {
   return %y : vector<4xbf16>
 }
 
-// To and from float64 by way of float32.
+// Conversions to and from float64 go through float32.
 
 // CHECK-LABEL: func.func @double
 // CHECK:       %[[SINGLE:.*]] = arith.bitcast {{.*}} : i32 to f32

@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --expand-math | FileCheck %s
 
-// No call of the C library is left for float32, whether on scalars or on vectors.
+// No call of the C library remains for float32, on scalars or on vectors.
 
 // CHECK-LABEL: func.func @scalars
 // CHECK-NOT: math.
@@ -41,7 +41,7 @@ func.func @at_most_zero(%x: f32) -> f32 {
   return %e : f32
 }
 
-// The library has the others.
+// The other functions are calls of the library.
 
 // CHECK-LABEL: func.func @left_alone
 // CHECK: math.exp %{{.*}} : f64

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --forward-stores | FileCheck %s
 // RUN: xtc-opt %s '--forward-stores{only-masked=true}' | FileCheck %s --check-prefix=MASKED
 
-// Chains of additions to two neighboring locations: one read and one write of each.
+// Chains of additions to two neighboring locations: one load and one store of each.
 // MASKED-LABEL: func.func @sums(
 // MASKED-COUNT-4: memref.load
 // MASKED-LABEL: func.func @unknown(
@@ -35,8 +35,8 @@ func.func @sums(%r: memref<8xf32, 1>, %x: f32)
   return
 }
 
-// Behind a barrier, or a write that may be to the same place, nothing is known; what may have been
-// read was written for it.
+// After a barrier, or a store that may alias, nothing is known; stores whose value may have been read
+// stay.
 // CHECK-LABEL: func.func @unknown(
 // CHECK:       memref.store
 // CHECK-NEXT:  nvvm.barrier

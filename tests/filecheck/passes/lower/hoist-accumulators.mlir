@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --hoist-accumulators | FileCheck %s
 
-// The accumulator is read before the loop and written after it; in between it is a value.
+// The accumulator is loaded before the loop and stored after it; in the loop it is a value.
 
 // CHECK-LABEL: func.func @sum
 // CHECK: %[[FIRST:.*]] = memref.load %[[C:.*]][%[[I:.*]]]
@@ -21,7 +21,7 @@ func.func @sum(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.noalias
   return
 }
 
-// A vector that is read and written whole is an accumulator too.
+// A vector that is loaded and stored whole is an accumulator as well.
 
 // CHECK-LABEL: func.func @vectors
 // CHECK: %[[FIRST:.*]] = vector.transfer_read %[[C:[a-z0-9]+]][%[[I:[a-z0-9]+]], %{{.*}}]
@@ -43,7 +43,7 @@ func.func @vectors(%a: memref<8x8xf32> {llvm.noalias}, %c: memref<4x8xf32> {llvm
   return
 }
 
-// One that may be read beyond its buffer is not: padding is no part of the sum.
+// A vector that may be read beyond its buffer is not: padding is not part of the sum.
 
 // CHECK-LABEL: func.func @beyond
 // CHECK: scf.for
@@ -63,7 +63,7 @@ func.func @beyond(%a: memref<8x8xf32> {llvm.noalias}, %c: memref<4x8xf32> {llvm.
   return
 }
 
-// A barrier does not hinder: all accesses between two of them are a thread's own.
+// A barrier does not prevent it: accesses between two barriers belong to one thread.
 // CHECK-LABEL: func.func @barriers
 // CHECK: memref.load %arg1
 // CHECK: scf.for
@@ -107,7 +107,7 @@ func.func @neighbors(%c: memref<4xf32> {llvm.noalias}, %r: memref<4xf32> {llvm.n
   return
 }
 
-// What is read may be a constant.
+// The operand may be a constant.
 
 // CHECK-LABEL: func.func @constant
 // CHECK: scf.for {{.*}} iter_args
@@ -153,7 +153,7 @@ func.func @partial(%c: memref<4xf32> {llvm.noalias}, %a: memref<128x8xf32> {llvm
   return
 }
 
-// A loop over few sums of an inner one, as over the window of a convolution, adds them in turn.
+// A loop over few sums of an inner loop, as over the window of a convolution, adds them in order.
 
 // CHECK-LABEL: func.func @few_parts
 // CHECK: %[[FIRST:.*]] = memref.load %arg0

@@ -62,7 +62,7 @@ func.func @around(%a: memref<5xf32>, %c: memref<5xf32>, %d: memref<8x5xf32>) {
   return
 }
 
-// A masked lane would divide by zero: three pieces, as without masks.
+// A masked lane would divide by zero, so there are three pieces, as without masks.
 
 // MASKED-LABEL:   func.func @divide
 // MASKED-NOT:     mask

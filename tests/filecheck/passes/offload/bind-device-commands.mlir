@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --bind-device-commands | FileCheck %s
 
-// What is called is the function that the runtime's table has in its ninth place.
+// The callee is the ninth function in the runtime's table.
 
 // CHECK: llvm.mlir.global external protected @xtc.program() {{.*}}: !llvm.ptr
 // CHECK: llvm.func internal @xtc_wait(%[[DEVICE:.*]]: i64)

@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --elide-copies | FileCheck %s
 
-// The result of a kernel goes into a host buffer, and from there, by way of another one, to an
-// argument on the same device: copied on the device. The host buffers are then of no use.
+// The result of a kernel is copied to a host buffer, and from there, through another one, to an
+// argument on the same device: now it is copied on the device, and the host buffers are unused.
 
 // CHECK-LABEL: func.func @f(%arg0: memref<4xf32, 1>, %arg1: memref<4xf32>)
 // CHECK:         %[[R:.*]] = memref.alloc() {xtc.device = "npu0"}
@@ -20,7 +20,7 @@ func.func @f(%b: memref<4xf32, 1>, %a: memref<4xf32>) {
   return
 }
 
-// The host changed the buffer in between: its contents have to go back.
+// The host changes the buffer in between, so its contents are copied back.
 
 // CHECK-LABEL: func.func @changed
 // CHECK:         memref.copy %[[R:.*]], %[[H:.*]] {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --forward-reshapes | FileCheck %s
 
-// A function that only reshapes is gone where all of its calls are.
+// A function that only reshapes is removed with all of its calls.
 
 // CHECK-NOT: @rows
 func.func private @rows(%a: memref<2x4xf32>, %r: memref<8xf32>) attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
@@ -33,7 +33,7 @@ func.func @read(%a: memref<2x4xf32>, %b: memref<8xf32>, %c: memref<8xf32>) {
   return
 }
 
-// The call stays where the argument changes before its reader, and where the caller has the result.
+// The call stays if the argument changes before its reader, or if the caller owns the result.
 
 // CHECK-LABEL: func.func @written
 // CHECK: call @kept(%arg0, %{{.*}})

@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --hoist-copies | FileCheck %s
 
-// The copy of %b and the kernel do not concern what the host computes: the device begins first. The
-// copy of %t does, and stays.
+// The copy of %b and the kernel do not depend on the host's computation, so the device begins first.
+// The copy of %t does, and stays.
 
 // CHECK:      %[[T:.*]] = memref.alloc() : memref<4xf32>
 // CHECK:      memref.copy %arg1, %[[B:.*]] {xtc.device = "npu0"}

@@ -2,8 +2,8 @@
 // RUN: xtc-opt %s --insert-transfers --elide-copies | FileCheck %s --check-prefix=ELIDED
 // RUN: xtc-opt %s --insert-transfers --elide-copies --lower-device-commands | FileCheck %s --check-prefix=LOWERED
 
-// %b lives where the first function that uses it wants it. The two functions disagree about %t: each
-// has a buffer, and the contents go through the host.
+// %b has the sharding of the first function that uses it. The two functions shard %t differently:
+// each has a buffer, and the contents go through the host.
 
 // CHECK-LABEL: func.func @f(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<7x4xf32>
@@ -23,7 +23,7 @@
 // CHECK-NEXT:    memref.dealloc %[[T]]
 // CHECK-NEXT:    memref.copy %[[RD]], %[[R]]
 
-// Shards are no source for a replicated buffer.
+// Shards cannot be copied to a replicated buffer.
 // ELIDED-LABEL: func.func @f(
 // ELIDED-COUNT-2: {xtc.device = "npu0", xtc.shards = 3 : i64}
 // ELIDED:         memref.copy %[[TS:.*]], %[[T:.*]] {xtc.device = "npu0"} : memref<7x4xf32, 1> to memref<7x4xf32>

@@ -39,7 +39,7 @@ module {
     return
   }
 
-  // What nobody has written is allocated, and not copied in.
+  // An unwritten buffer is allocated, and not copied in.
   // CHECK: func.func @unwritten(
   // CHECK-NOT: memref.copy
   // CHECK: call @f.npu0.1(

@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --outline-device-regions | FileCheck %s
 
-// Two operations on npu0 with one of the host between them that neither needs: one stay on the
-// device, one call. The constant is made anew in the function.
+// Two operations on npu0, with an independent host operation between them, form one function: one
+// call. The constant is recreated in the function.
 
 // CHECK: func.func private @f.npu0.0(%[[A:.*]]: tensor<4xf32> {bufferization.writable = false}) -> tensor<4xf32> attributes {xtc.device = "npu0", xtc.results = 1 : i64}
 // CHECK:   %[[ZERO:.*]] = arith.constant 0.0

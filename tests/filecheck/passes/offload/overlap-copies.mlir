@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --overlap-copies | FileCheck %s
 
-// %c is copied in while the first kernel runs. %1, which that kernel writes, is copied out when both
-// kernels are done; what is copied afterwards has no kernel to run beside.
+// %c is copied in while the first kernel runs. %1, which that kernel writes, is copied out after both
+// kernels; later copies have no kernel to overlap with.
 
 // CHECK:      memref.copy %arg0, %[[A:.*]] {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
 // CHECK-NEXT: call @f.npu0.0(%[[A]], %[[B:alloc_[0-9]+]])

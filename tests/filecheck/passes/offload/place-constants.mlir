@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --place-constants{devices=npu0,npu1} | FileCheck %s
 
-// Each device that reads a constant has it, in the shape that it is declared in.
+// Each device that reads a constant has it, in its declared shape.
 
 // CHECK-DAG: memref.global "private" constant @w.npu0 : memref<2x2xf32> = {{.*}} {memref.on_device = "npu0", xtc.contents = @w}
 // CHECK-DAG: memref.global "private" constant @w.npu1 : memref<2x2xf32> = {{.*}} {memref.on_device = "npu1", xtc.contents = @w}
 // CHECK-NOT: @w : memref
 memref.global "private" constant @w : memref<2x2xf32> = dense<[[1.0, 2.0], [3.0, 4.0]]>
 
-// What the host reads too, the host has: it stays no constant of the device alone.
+// The host also has the constants that it reads.
 
 // CHECK-DAG: memref.global "private" constant @v.npu0 : memref<4xf32> = {{.*}} {memref.on_device = "npu0", xtc.contents = @v}
 // CHECK-DAG: memref.global "private" constant @v : memref<4xf32> = dense<1.000000e+00>{{$}}
 memref.global "private" constant @v : memref<4xf32> = dense<1.0> {memref.on_device = "npu0"}
 
-// One that is read where it lives stays as it is.
+// A constant that is read where it lives is unchanged.
 
 // CHECK-DAG: memref.global "private" constant @u : memref<4xf32> = dense<1.000000e+00> {memref.on_device = "npu0"}
 memref.global "private" constant @u : memref<4xf32> = dense<1.0> {memref.on_device = "npu0"}
@@ -47,7 +47,7 @@ func.func @main(%a: memref<4xf32>, %b: memref<4xf32>) {
   return
 }
 
-// A copy to a result that is kept on a device reads what that device has.
+// A copy to a result on a device reads the constant of that device.
 
 // CHECK-LABEL: func.func @kept
 // CHECK: %[[W1:.*]] = memref.get_global @w.npu1

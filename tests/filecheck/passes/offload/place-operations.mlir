@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --place-operations | FileCheck %s
 // RUN: not xtc-opt %s --place-operations{devices=npu1} 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// The fill goes with its only user, the reshape with the fill. What a host operation uses too stays.
+// The fill moves with its only user, the reshape with the fill. Values with host users stay.
 
 // CHECK:      tensor.expand_shape %arg0 {{.*}} {xtc.device = "npu0"}
 // CHECK:      linalg.fill {xtc.device = "npu0"}
@@ -22,7 +22,7 @@ func.func @f(%a: tensor<4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
   return %sum, %host : tensor<1x4xf32>, tensor<1x4xf32>
 }
 
-// A reshape goes where its result is read, also where a device was to make it, and once for each.
+// A reshape moves to each device that reads its result, also if it was placed on another device.
 
 // CHECK-LABEL: func.func @reshaped
 // CHECK-DAG: %[[HERE:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1]] : tensor<2x2xf32>
@@ -37,7 +37,7 @@ func.func @reshaped(%x: tensor<2x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
-// A result that is kept on a device is reshaped there.
+// A result on a device is reshaped there.
 
 // CHECK-LABEL: func.func @kept
 // CHECK: tensor.collapse_shape %arg0 {{.*}} {xtc.device = "npu0"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --separate-results | FileCheck %s
 
-// Each result has a buffer of its own.
+// Each result has a separate buffer.
 // CHECK-LABEL: func.func @twice
 // CHECK:      %[[A:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4xf32>
 // CHECK-NEXT: linalg.fill
@@ -16,7 +16,7 @@ func.func @twice(%x: f32) -> (memref<4xf32>, memref<4xf32>, memref<4xf32>) {
   return %a, %a, %a : memref<4xf32>, memref<4xf32>, memref<4xf32>
 }
 
-// Where results differ nothing changes.
+// Different results are unchanged.
 // CHECK-LABEL: func.func @apart
 // CHECK-NOT: memref.copy
 // CHECK: return %arg0, %{{.*}} :

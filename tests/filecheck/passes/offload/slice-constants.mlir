@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --slice-constants | FileCheck %s
 
-// Each slice that a device reads is a constant, of which the module says what it is a view of.
+// Each slice that a device reads is a constant; the module records the view that it is.
 
 // CHECK: module attributes {xtc.packed =
 // CHECK-SAME: w.slice0 = [@w, memref<4x2xf32, strided<[8, 2], offset: 1>>]
@@ -42,7 +42,7 @@ func.func @main(%r: memref<4x2xf32>) {
   return
 }
 
-// What only the host reads, and a buffer that is written again, stay as they are.
+// Slices that only the host reads, and buffers that are written again, are unchanged.
 
 // CHECK-LABEL: func.func @host
 // CHECK: %[[V:.*]] = memref.get_global @v

@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --split-kernels{devices=npu0} --split-input-file | FileCheck %s
 
-// Two loop nests become two kernels; the temporary between them is the host side's. The view, and
-// the constant, that the second one uses go with it. What runs on another device stays as it is.
+// Two loop nests become two kernels, with the temporary between them on the host side. The view and
+// the constant of the second one move with it. Operations on another device are unchanged.
 
 module {
   // CHECK: func.func private @f.npu1.0
@@ -48,8 +48,8 @@ module {
 
 // -----
 
-// Vectors that are computed outside of loops are in one kernel with what uses them, and with what
-// happens in between.
+// Vectors that are computed outside of loops are in one kernel with their users, and with the
+// operations in between.
 
 module {
   // CHECK:      func.func private @g.npu0.0(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)
@@ -83,7 +83,7 @@ module {
 
 // -----
 
-// What is marked as one kernel, with the buffer that is for it alone.
+// Operations that are marked as one kernel, with their private buffer.
 
 module {
   // CHECK:      func.func private @h.npu0.0(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --apply-schedules | FileCheck %s
 
-// Fast math of the file's own gives the sum's order free.
+// A fast-math flag in the file permits any order of the sum.
 // CHECK-LABEL: func.func @dot(
 // CHECK:         %[[ZERO:.*]] = linalg.fill
 // CHECK:         %[[PARTS:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (tensor<16xf32>)

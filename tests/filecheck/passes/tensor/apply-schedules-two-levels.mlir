@@ -3,8 +3,8 @@
 // RUN: xtc-opt %s --apply-schedules | FileCheck %s --check-prefix=ONE
 // RUN: not xtc-opt %s --apply-schedules{levels=0} 2>&1 | FileCheck %s --check-prefix=NONE
 
-// A machine whose threads stand in blocks has two levels of parallel loops; others have one, and
-// threads that are alike.
+// A machine with blocks of threads has two levels of parallel loops; other machines have one level
+// of threads.
 // ONE:     scf.forall {{.*}} in (4, 2)
 // ONE:     scf.forall {{.*}} in (2, 16)
 // ONE-NOT: mapping

@@ -2,9 +2,9 @@
 // RUN: not xtc-opt %s --check-schedules 2>&1 | FileCheck %s
 // RUN: xtc-opt %s --apply-schedules --check-schedules | FileCheck %s --check-prefix=FOLLOWED
 
-// A schedule that nothing has followed is an error; what apply-schedules has followed is gone.
+// A schedule that no pass has applied is an error; apply-schedules removes those that it applies.
 
-// CHECK:      check-schedules.mlir:[[#]]:[[#]]: the schedule of linalg.generic is not followed: what runs linalg.generic takes none
+// CHECK:      check-schedules.mlir:[[#]]:[[#]]: the schedule of linalg.generic is not followed: the target of linalg.generic does not support schedules
 // CHECK-NEXT:   hint: leave linalg.generic out of the schedule, or run it on another device
 // FOLLOWED-LABEL: func.func @double
 // FOLLOWED:       scf.for {{.*}} to %c8

@@ -3,8 +3,8 @@
 // RUN: xtc-opt %s --fill-borders{parallel=true} | FileCheck %s --check-prefix=SHARED
 // RUN: xtc-opt %s --fill-borders{once=true} | FileCheck %s --check-prefix=ONCE
 
-// Rows above and below are filled as wide as the result, then what is beside the inside. Where
-// nothing is before or after, nothing is filled.
+// Rows above and below are filled as wide as the result, then the columns beside the interior. Empty
+// borders are not filled.
 
 // CHECK-LABEL: func.func @border
 // CHECK:       %[[EMPTY:.*]] = tensor.empty() : tensor<6x11xf32>
@@ -27,7 +27,7 @@ func.func @border(%x: tensor<4x8xf32>) -> tensor<6x11xf32> {
   return %p : tensor<6x11xf32>
 }
 
-// What else reads the fill needs all of it.
+// Another reader of the fill needs all of it.
 
 // CHECK-LABEL: func.func @read
 // CHECK:       linalg.fill {{.*}} -> tensor<6x8xf32>
@@ -54,7 +54,7 @@ func.func @strided(%x: tensor<4x8xf32>) -> tensor<4x16xf32> {
   return %p : tensor<4x16xf32>
 }
 
-// Threads share the rows of a large inside that is somewhere already.
+// Threads share the rows of a large interior that is already in memory.
 
 // SHARED-LABEL: func.func @large
 // SHARED:       scf.forall (%[[ROW:.*]]) in (512) shared_outs(%[[ALL:.*]] = %{{.*}}) -> (tensor<1x514x516xf32>)
@@ -71,7 +71,7 @@ func.func @large(%x: tensor<1x512x512xf32>) -> tensor<1x514x516xf32> {
   return %p : tensor<1x514x516xf32>
 }
 
-// What is computed is computed in its place later, without a copy.
+// A computed interior is computed in place later, without a copy.
 
 // SHARED-LABEL: func.func @computed
 // SHARED-NOT:   scf.forall

@@ -58,7 +58,7 @@ func.func @row(%x: tensor<4x8xf32>, %s: tensor<4xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// What runs on another device, or has two readers, stays an operation of its own.
+// Operations on another device, or with two readers, stay separate.
 
 // CHECK-LABEL: func.func @apart
 // CHECK:         math.exp
@@ -88,7 +88,7 @@ func.func @apart(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// A constant stays a tensor where it alone says how far a loop goes.
+// A constant stays a tensor if only its shape determines the extent of a loop.
 
 // CHECK-LABEL: func.func @extent
 // CHECK:       %[[C:.*]] = arith.constant dense<1.000000e+00> : tensor<4x8xf32>

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --keep-loops | FileCheck %s
 // RUN: xtc-opt %s --keep-loops --convert-scf-to-cf --convert-cf-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// Only the loop that has one inside is kept, and not where a user's schedule made it.
+// Only the loop that contains another one is kept, unless a user's schedule created it.
 
 // CHECK: #[[KEEP:.*]] = #llvm.loop_annotation<unroll = #{{.*}}>
 // CHECK-LABEL: func.func @loops
@@ -49,7 +49,7 @@ func.func @neighbors(%m: memref<24x24xf32>, %x: f32, %row: index) {
   return
 }
 
-// Of many copies of a loop none is written out once more.
+// Of several copies of a loop, none is unrolled again.
 
 // CHECK-LABEL: func.func @copies
 // CHECK-COUNT-17: } {"./j", loop_annotation = #[[KEEP]]}
@@ -74,7 +74,7 @@ func.func @copies(%m: memref<8xf32>, %x: f32, %c0: index, %c1: index, %c8: index
   return
 }
 
-// What LLVM does not unroll it may interleave.
+// Loops that LLVM does not unroll may be interleaved.
 // CHECK-LABEL: func.func @many_channels(
 // CHECK:         scf.for
 // CHECK-NEXT:      memref.store

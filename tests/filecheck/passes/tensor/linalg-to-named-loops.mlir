@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --linalg-to-named-loops | FileCheck %s
 
-// Loops have the path that scheduled ones have, and the outermost says which node they compute.
+// Loops have paths like scheduled ones, and the outermost loop names the node that it computes.
 
 // CHECK-LABEL: func.func @fill
 // CHECK: scf.for

@@ -40,7 +40,7 @@ func.func @tensors(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// A function that has the form already stays as it is.
+// A function that already has the form is unchanged.
 
 // CHECK-LABEL: func.func @source(
 // CHECK-NOT: llvm.noalias

@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --unroll-loops | FileCheck %s
 
-// The loop that carries a factor is gone: its body stands there as often as that.
+// The loop with a factor is removed, and its body is repeated that many times.
 
 // CHECK-LABEL: func.func @double
 // CHECK: scf.for

@@ -7,7 +7,7 @@
 #filter = affine_map<(w, s, c) -> (s, c)>
 #out = affine_map<(w, s, c) -> (w, c)>
 
-// Every fourth row is an operand of its own; y is loaded and stored once for four.
+// Every fourth row is a separate operand; y is loaded and stored once for four.
 
 // CHECK-DAG: #[[WINDOW:.*]] = affine_map<(d0, d1, d2) -> (d0 + d1 * 4, d2)>
 // CHECK-LABEL: func.func @sum

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""A buffer is of a loop that is there, and in no vector."""
+"""A buffer belongs to an existing loop that is not inside a vector."""
 
 from Inputs.refusal import new, refused, refused_data
 

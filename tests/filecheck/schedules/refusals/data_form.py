@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Data that is no nest of loops."""
+"""Data that does not describe a loop nest."""
 
 from Inputs.refusal import refused_data
 

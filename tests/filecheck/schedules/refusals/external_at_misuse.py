@@ -3,7 +3,7 @@
 # RUN: not xtc-loop %S/Inputs/external.mlir --run 2>&1 | FileCheck %s --check-prefix=FILE
 # FILE:      'i' of linalg.matmul calls 'f', which is not run: its memory accesses are unknown
 # FILE-NEXT:   hint: xtc.compile runs graphs whose schedules call functions
-"""An external function stands for plain loops inside one, has a name in C, and sources."""
+"""An external function replaces plain loops, and has a valid C name and sources."""
 
 from Inputs.refusal import new, refused, refused_data
 

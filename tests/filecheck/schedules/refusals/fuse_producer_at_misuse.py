@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""What is fused is an operand, computed nowhere further out."""
+"""A fused operand exists, and is not computed in an outer loop."""
 
 from Inputs.refusal import new, product, refused, refused_data
 
@@ -24,7 +24,7 @@ refused_data({"k": {}, "i": {}, "j": {"vectorize": True, "fuse": 0}})
 refused_data({"i": {"fuse": True}})
 # CHECK:      C: fuse of 'i' takes the number of an operand or a list of them, not True
 # CHECK-NEXT:   hint: {fuse: 1} means the second operand
-# The producer has a separate schedule; both cannot be.
+# A producer with a separate schedule cannot be fused.
 both = {"P": {"i": {}, "j": {}}, "C": {"i": {"fuse": 0}}}
 refused(lambda: xtc.compile(product(), schedule=both))
 # CHECK:      refusal.py:17:1: operand 0 of C is to be fused, but has a separate schedule

@@ -21,7 +21,7 @@ refused(lambda: new().interchange("jik"))
 refused(lambda: new().interchange([]))
 # CHECK:      interchange of C: 'i' is missing
 # CHECK-NEXT:   hint: name each once: i, j, k
-# A tile stays inside of the loop that it is a tile of.
+# A tile stays inside the loop that it divides.
 refused(lambda: new().tile("i", {"i1": 4}).interchange(["i1", "i", "j", "k"]))
 # CHECK:      the loop over all of 'i' of C is inside a tile of it
 # CHECK-NEXT:   hint: put 'i' before its tiles

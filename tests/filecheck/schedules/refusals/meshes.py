@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Meshes fit together, and loops and operands are distributed over what they have."""
+"""Meshes match each other, and loops and operands are distributed over existing axes."""
 
 from Inputs.refusal import product, refused, refused_data
 
@@ -31,7 +31,7 @@ refused(lambda: meshed().distribute("k", "psx"))
 # CHECK:      'k' of C cannot be distributed: 'k' is reduced
 # CHECK-NEXT:   note: processors would add to one element at the same time
 # CHECK-NEXT:   hint: distribute an axis of the result
-# A loop over memories comes out of every loop, but of one over its own axis.
+# A loop over memories is moved outside of every loop except one over its own axis.
 refused(lambda: meshed().tile("i", {"i1": 4}).distribute("i1", "px"))
 # CHECK:      'i1' of C cannot be distributed over 'px' inside 'i'
 # CHECK-NEXT:   note: 'px' runs over memories: nothing is around it
@@ -59,7 +59,7 @@ def host():
 
 
 refused(host)
-# CHECK:      'i' of C is distributed, but what runs C has no mesh
+# CHECK:      'i' of C is distributed, but the target of C has no mesh
 # CHECK-NEXT:   hint: place C on a device that has one: device=...
 # CHECK-NEXT:   hint: threads share a loop by parallelize
 # A mesh is a symbol of the program, beside the graph's function.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Names that are there already, or are none."""
+"""Duplicate and invalid names."""
 
 from Inputs.refusal import new, refused, refused_data
 

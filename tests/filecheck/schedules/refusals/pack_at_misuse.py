@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""What is packed is an operand, once at a loop, and in no vector."""
+"""A packed operand exists, is packed once at a loop, and not inside a vector."""
 
 from Inputs.refusal import new, refused, refused_data
 

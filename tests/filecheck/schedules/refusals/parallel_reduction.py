@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Threads share no sum; blocks are outermost."""
+"""Threads do not share a reduction; blocks are outermost."""
 
 from Inputs.refusal import new, product, refused, refused_data
 
@@ -17,7 +17,7 @@ refused_data({"i": {"parallelize": True, "pack": 1}, "j": "parallelize", "k": {}
 # CHECK-NEXT:   hint: put it inside 'j'
 
 
-# A machine whose threads stand in blocks has two levels, and no more.
+# A machine with blocks of threads has two levels, and no more.
 def blocks(nest: object) -> xtc.Schedule:
     return xtc.Schedule.of(product(), {"C": nest}, "nvgpu")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""What a schedule is of, and what it is made of."""
+"""Objects and values that do not form a schedule."""
 
 from pathlib import Path
 

@@ -46,7 +46,7 @@ refused_data({"i[0:16]": {}, "i[16:30]": {}})
 refused_data({"i[:16]": {}, "i[16:]": {}, "j": {}})
 # CHECK:      'j' follows a segment of C
 # CHECK-NEXT:   hint: put it inside the segments, or before them
-# A split is made once, of what the loops around leave.
+# An axis is split once, in the part that the surrounding loops leave.
 refused_data({"i": {"i[:16]": {}}})
 # CHECK:      C: 'i' cannot be 'i[:16]'
 # CHECK-NEXT:   hint: one of: buffer, distribute, external, fuse, fuse_consumer, pack, parallelize

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Tiles are smaller than what they are tiles of, and no others."""
+"""Tiles are smaller than their loops, and have positive sizes."""
 
 from Inputs.refusal import new, refused, refused_data
 
@@ -37,7 +37,7 @@ refused_data(["i", "j", "i"])
 refused_data({"i#4": {}, "i": {}})
 # CHECK:      the loop over all of 'i' of C is inside a tile of it
 # CHECK-NEXT:   hint: put 'i' before its tiles
-# More tiles than anybody needs.
+# Too many tiles.
 refused(lambda: new().tile("i", {f"i{n}": 5000 - n for n in range(80)}))
 # CHECK:      the schedule of C has 83 loops; at most 64
 refused(lambda: new().tile("i", {f"i{n}": 5000 - n for n in range(2000)}))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Tiles that do not divide make parts, and parts make code: both have a limit."""
+"""Tiles with remainders multiply parts and code, both of which are limited."""
 
 from Inputs.refusal import refused_data
 

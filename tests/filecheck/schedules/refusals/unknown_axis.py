@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Axes and loops that are not there."""
+"""Unknown axes and loops."""
 
 from Inputs.refusal import new, refused, refused_data
 
@@ -28,7 +28,7 @@ refused_data({"ii": {}})
 refused_data({"jj[0:4]": {}, "jj[4:]": {}})
 # CHECK:      C has no axis 'jj'
 # CHECK-NEXT:   hint: did you mean 'j'?
-# Of an axis that was split there are loops in the segments only.
+# A split axis has loops only in its segments.
 C = new()
 C.split("i", {"low": 0, "high": 16})
 refused(lambda: C.strip_mine("i", {"i1": 4}))

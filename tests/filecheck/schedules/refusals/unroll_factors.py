@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""A factor is a number from 0 on, and code is not endless."""
+"""A factor is a number of 0 or more, and the size of code is limited."""
 
 from Inputs.refusal import new, refused, refused_data
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Nothing is inside of a vector, and no sum."""
+"""Vectorized loops are innermost, and not over a reduction."""
 
 from Inputs.refusal import new, refused, refused_data
 
@@ -31,14 +31,14 @@ refused_data({"k": {}, "i": {}, "j": {"vectorize": 0}})
 # CHECK:      C: 'j' cannot be vectorized by 0 elements
 refused_data({"k": {}, "i": {}, "j": {"vectorize": "wide"}})
 # CHECK:      C: vectorize of 'j' takes elements or 'reassociate', not 'wide'
-# Vectors of some registers, not of a matrix.
+# Vectors cover some registers, not a matrix.
 wide = O.tensor((128, 64), name="X")
 with O.graph(name="wide") as gb:
     O.exp(wide, name="Y")
 refused(lambda: xtc.Schedule(gb.graph)["Y"].vectorize(["i", "j"]))
 # CHECK:      vectorized loops of Y cover 8192 elements at once; 4096 at most
 # CHECK-NEXT:   hint: strip-mine the axis to a few vector registers first, as in 'j#32'
-# The columns that an image is read at go by steps of two.
+# The columns of the image are read with stride two.
 image = O.tensor((1, 9, 9, 4), name="X")
 weights = O.tensor((3, 3, 4, 8), name="W")
 with O.graph(name="conv") as gb:
@@ -49,7 +49,7 @@ refused(lambda: Y.vectorize(["w"]))
 # CHECK:      'w' of Y cannot be vectorized: an operand is indexed by w * 2 + s
 # CHECK-NEXT:   note: its elements are not neighbors
 # CHECK-NEXT:   hint: vectorize an axis that indexes every operand alone
-# Only both loops of a transposition together read and write neighbors.
+# Only both loops of a transposition together load and store contiguous elements.
 with O.graph(name="moved") as gb:
     O.transpose(O.tensor((16, 32), name="X"), name="Y")
 refused(lambda: xtc.Schedule(gb.graph)["Y"].vectorize(["j"]))

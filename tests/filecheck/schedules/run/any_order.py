@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Calls come in any order: tiles, their order and what is done to loops are a set."""
+"""Calls may come in any order: tiles, loop order and annotations form a set."""
 
 from Inputs.small import new
 
@@ -22,12 +22,12 @@ tiled_first.interchange(["k", "j", "i", "k1", "i1", "j1"])
 tiled_first.pack_at("k1", 1).unroll({"i1": 4}).vectorize(["j1"])
 print(tiled_first.data == C.data)
 # CHECK:      True
-# A smaller tile may be there before the one around it.
+# A smaller tile may be defined before the one around it.
 print(new().tile("i", {"i2": 4}).tile("i", {"i1": 16}).interchange(["i", "j", "k", "i1", "i2"]))
 # CHECK:      for i in 0..32 step 16
 # CHECK:        for i1 in 0..16 step 4
 # CHECK-NEXT:     for i2 in 0..4
-# What is missing in the end is said where the schedule is used, and where it was asked for.
+# A missing loop is reported when the schedule is used, with the line of the call.
 C = new().vectorize(["j1"])
 try:
     print(C.nest)

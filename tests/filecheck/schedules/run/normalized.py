@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""The ends of a parameter space are no mistakes: what changes nothing is said in a note."""
+"""The ends of a parameter space are accepted: requests without effect get a note."""
 
 from Inputs.small import checked, graph, new, of
 
@@ -31,7 +31,7 @@ print(new().tile("j", {"j1": 1}).vectorize(["j1"]))
 print(new().tile("i", {"i1": 32}).parallelize(["i"]))
 # CHECK:      for i in 0..32 step 32
 # CHECK:        'i' runs once: parallelize changes nothing
-# Loops of one iteration are in nobody's way.
+# Loops of one iteration do not restrict other loops.
 print(of({"i": {}, "k": {}, "j": {}, "j#16": "vectorize", "k#1": {}, "i#1": {}}))
 # CHECK:        for j#16 in 0..16  // vectorize
 # CHECK-NEXT:     for k#1 in 0..1
@@ -43,7 +43,7 @@ print(of({"i[0:32]": {"i": {"fuse": 0}, "i#32": {}, "j": {}, "k": {}}}))
 # CHECK:      note: the split of 'i' has one segment, which changes nothing
 # CHECK-NEXT: note: 'i#32' covers all of 'i', which runs once
 # CHECK-NEXT: note: 'i' runs once: fuse changes nothing
-# What asks for nothing is nothing, and what is asked for twice is asked for once.
+# Empty and repeated requests are accepted.
 print(new().vectorize([]).parallelize([]).unroll({}).tile("i", {}).interchange(["i", "j", "k"]))
 # CHECK:      C (i: 32, j: 48, k: 16 reduced)
 # CHECK-NEXT:   for i in 0..32
@@ -53,7 +53,7 @@ print(new().vectorize([]).parallelize([]).unroll({}).tile("i", {}).interchange([
 # CHECK-NOT:  note
 print(new().pack_at("i", 1).pack_at("i", 1).buffer_at("i").buffer_at("i").data)
 # CHECK:      {i: {buffer: true, pack: [1]}, j: {}, k: {}}
-# Tiles of one size need a list.
+# Two tiles of one size need a list.
 print(new().tile("i", {"i1": 4, "i2": 4}).unroll({"i2": 4}).data)
 # CHECK:      [i: {}, j: {}, k: {}, i#4: {}, i#4: {unroll: 4}]
 print(of(["i", "j", "k", "i#4", "i#4=unroll"]).data)
@@ -67,10 +67,10 @@ print(of({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#4": "vectorize"}))
 # CHECK-NEXT: note: 'k#4' is reduced: it is unrolled around the vectors of 'j#16'
 checked({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#5": "vectorize"})
 # CHECK:      agree
-# Where nothing computes an operand, nothing is fused.
+# Arguments and constants are not fused.
 print(new().fuse_producer_at("i", 1))
 # CHECK:      note: operand 1 is an argument or a constant: fuse changes nothing
-# A module tells it, too, by the names of the data form.
+# A module prints the notes, with the names of the data form.
 schedule = xtc.Schedule(graph())
 schedule["C"].set_dims(["a", "b", "c"]).tile("a", {"a1": 32}).unroll({"c": 1, "b": 100, "a1": 1})
 with xtc.compile(graph(), schedule=schedule) as module:
@@ -85,6 +85,6 @@ print(of({"i": "", "k": {"unroll": False}, "C": "buffer", "j": {"vectorize": Tru
 # CHECK:      {i: {}, k: {buffer: true}, j: {vectorize: true}}
 print(new().unroll({"i": True, "k": False}).vectorize({"j": False}).data)
 # CHECK:      {i: {unroll: 32}, j: {}, k: {}}
-# Vectors of a width stay innermost when a tile comes later.
+# Vectors of a given width stay innermost when a tile is added later.
 print(new().vectorize({"j": 16}).tile("i", {"i1": 4}).tile("k", {"k1": 2}).data)
 # CHECK:      {i: {}, j: {}, k: {}, i#4: {}, k#2: {}, j#16: {vectorize: true}}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Threads share parallel loops inside of sequential ones; a parallel loop in another is one thread's."""
+"""Threads share parallel loops inside sequential ones; a nested parallel loop runs on one thread."""
 
 from Inputs.small import checked, new
 

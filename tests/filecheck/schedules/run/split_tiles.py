@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""A tile is split as an axis is: its elements are divided in each tile, as many as there are."""
+"""A tile is split like an axis: each tile is divided into the same segments."""
 
 from Inputs.small import checked, new, of
 
@@ -22,7 +22,7 @@ checked(C.data)
 # CHECK:      agree
 checked({"i": {}, "i#10": {}, "i[0:5]": {"j": {}, "j#8": "vectorize"}, "i[:]": {}})
 # CHECK:      agree
-# The last tile has 2 elements: of its segments only the first is there.
+# The last tile has 2 elements, so it has only the first segment.
 checked(
     {"j": {}, "i": {}, "k": {}, "i#10": {}, "i[:2:]": {"i": "unroll"}, "i[:]": {"i#4": "unroll"}}
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command here is a process of its own, as in a shell; see tools/forks."""
+"""Each command here runs in a separate process, as in a shell; see tools/forks."""
 # ruff: noqa: F821  lit defines `config`
 
 import lit.formats

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of refusals share: a schedule to go wrong with, and what prints refusals."""
+"""Shared by the tests of refusals: a schedule, and functions that print refusals."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def product() -> Graph:
 
 
 def new() -> NodeSchedule:
-    """The schedule of C (i: 32, j: 48, k: 16 reduced), nothing done to it yet."""
+    """The empty schedule of C (i: 32, j: 48, k: 16 reduced)."""
     return xtc.Schedule(product())["C"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of schedules share: a small contraction, its schedule, and a check of what it computes."""
+"""Shared by the tests of schedules: a small contraction, its schedule, and a check of its result."""
 
 import xtc
 import xtc.ops as O
@@ -17,7 +17,7 @@ def graph() -> Graph:
 
 
 def new() -> NodeSchedule:
-    """The schedule of C (i: 32, j: 48, k: 16 reduced), nothing done to it yet."""
+    """The empty schedule of C (i: 32, j: 48, k: 16 reduced)."""
     return xtc.Schedule(graph())["C"]
 
 

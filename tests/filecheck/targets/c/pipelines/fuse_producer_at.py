@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""The operand is computed inside the loop of its user, as much as one iteration needs."""
+"""The operand is computed inside the loop of its user, one tile per iteration."""
 
 import xtc
 import xtc.ops as O

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Loops stand in the order of the schedule; the sum stays in memory where k is not innermost."""
+"""Loops are in the order of the schedule; the sum stays in memory unless k is innermost."""
 
 import xtc
 import xtc.ops as O

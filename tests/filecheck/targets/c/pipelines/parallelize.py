@@ -13,17 +13,17 @@ schedule = xtc.Schedule(gb.graph)
 schedule["C"].parallelize(["i"])
 print(prepare(gb.graph, schedule=schedule, codegen="c", threads=4).stage_text("code"))
 
-# What the loader writes the pool's function to.
+# The loader stores the pool's function here.
 # CHECK: struct xtc_parallel xtc_loops = {xtc_run_serially, 1};
 
-# The body, for a part of the range.
+# The body, for a range of iterations.
 # CHECK: static __attribute__((noinline)) void product_parallel_0(
 # CHECK-DAG: const float A[restrict 32][48],
 # CHECK-DAG: float C[restrict 32][16],
 # CHECK-DAG: const float B[restrict 48][16],
 # CHECK: for (ptrdiff_t i = first; i < last; ++i) {
 
-# What carries the arguments to the threads.
+# The struct that passes the arguments to the threads.
 # CHECK: struct product_parallel_0_context {
 # CHECK: static void product_parallel_0_chunk(void *context, int64_t first, int64_t last) {
 # CHECK:   product_parallel_0(values->{{.*}}, first, last);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""On one thread a parallel loop is a plain one, with its own name."""
+"""On one thread a parallel loop is a plain loop with its name."""
 
 import xtc
 import xtc.ops as O

@@ -7,7 +7,7 @@
 # RUN:   | FileCheck %s --check-prefix=MACHINE
 # RUN: not xtc-compile %s -O codegen=cpp -o %t 2>&1 | FileCheck %s --check-prefix=GENERATOR
 # RUN: not xtc-compile %s -O codegen=c -O threads=0 -o %t 2>&1 | FileCheck %s --check-prefix=THREADS
-"""The compiler is missing, is no command, or compiles for another machine."""
+"""The compiler is missing, is not a command, or compiles for another machine."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Memory that is no C array: sizes at run time, elements of half a byte, parts, tables."""
+"""Memory without a C array type: dynamic sizes, elements of half a byte, parts, tables."""
 
 from Inputs.refused import refused
 

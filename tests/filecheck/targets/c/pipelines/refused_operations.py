@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Operations that C has no words for: the user's line, the node, the operation, a way out."""
+"""Operations without a C form: the user's line, the node, the operation, a hint."""
 
 from Inputs.refused import refused
 
-# What the C library has not, under the name and the line of the node that it came from.
+# A function that the C library lacks, with name and line of its node.
 refused(
     {"a": "memref<4xf32>"},
     """
@@ -16,7 +16,7 @@ refused(
 # CHECK-NEXT:   note: {{.*}} = math.cbrt
 # CHECK-NEXT:   hint: use codegen='llvm', which supports more than C can express
 
-# A function that hands back a value: results are arguments.
+# A function that returns a value: results are arguments.
 refused({"x": "f32"}, "", "func.func private @g(%x: f32) -> f32 { return %x : f32 }")
 # CHECK-NEXT: a function that returns a value cannot be written in C
 # CHECK-NEXT:   note: func.return %arg0 : f32
@@ -27,7 +27,7 @@ refused({"x": "f32"}, "%y = call @g(%x) : (f32) -> f32", "func.func private @g(f
 # CHECK-NEXT:   note: {{.*}} = func.call @g(%arg0)
 # CHECK-NEXT:   hint: use codegen='llvm'
 
-# Integer division that rounds: only indices are divided so.
+# Integer division with rounding: only indices use it.
 refused(
     {"n": "i32", "a": "memref<4xi32>"},
     "%q = arith.floordivsi %n, %n : i32\nmemref.store %q, %a[%c0] : memref<4xi32>",
@@ -52,7 +52,7 @@ refused(
 # CHECK:      scf.forall on tensors or with dynamic bounds has no C form
 # CHECK-NEXT:   note: scf.forall
 
-# What stands beside functions and tables, and what cannot be handed to a function.
+# Operations outside of functions and tables, and values that cannot be arguments.
 refused({}, "", "module {}")
 # CHECK:      builtin.module cannot be written in C
 # CHECK:        hint: use codegen='llvm'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Vectors that cannot be cut into pieces of a register's size: masks, and elements that differ."""
+"""Vectors that cannot be split to registers: masks, and elements of different types."""
 
 from xtc.core.errors import CompileError
 from xtc.ir import mlir

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Vectors that GCC's and Clang's extensions do not have."""
+"""Vectors that the extensions of GCC and Clang lack."""
 
 from Inputs.refused import refused
 
 V4 = "vector<4xi32>"
 
-# A number of lanes that is no power of two, and more than one dimension.
+# A number of lanes that is not a power of two, and several dimensions.
 refused({"a": "memref<9xf32>"}, "%x = vector.load %a[%c0] : memref<9xf32>, vector<3xf32>")
 # CHECK:      values of type vector<3xf32> cannot be written in C
 # CHECK-NEXT:   note:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""What tiles leave over is a loop nest of its own, after that of the whole tiles."""
+"""The remainder of a tiled loop is a separate loop nest after that of the whole tiles."""
 
 import xtc
 import xtc.ops as O

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""Copies of a body stand one below the other, each with its own sum."""
+"""Copies of a body follow each other, each with a separate accumulator."""
 
 import xtc
 import xtc.ops as O

@@ -6,7 +6,7 @@
 # RUN: rm -rf %t && xtc-compile %s -O codegen=c -O threads=2 -o %t \
 # RUN:   --schedule '{C: {i: parallelize, j: {}, k: {}}}'
 # RUN: ls %t | FileCheck %s --check-prefix=FILES
-"""The shell's commands take the generator as an option; an artifact keeps the C it was made of."""
+"""The commands take the generator as an option; an artifact contains its C code."""
 
 import xtc.ops as O
 

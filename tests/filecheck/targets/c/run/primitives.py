@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # REQUIRES: tool-cc
 # RUN: %python %s | FileCheck %s
-"""Every schedule primitive, compiled as C on one thread and on three, computes what NumPy does."""
+"""Every schedule primitive, compiled as C on one thread and on three, agrees with NumPy."""
 
 import xtc
 import xtc.ops as O

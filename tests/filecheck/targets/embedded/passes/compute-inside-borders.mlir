@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --compute-inside-borders | FileCheck %s
 // RUN: xtc-opt %s --compute-inside-borders | FileCheck %s --check-prefix=KEPT
 
-// The border is filled first; the operation writes inside of it, and others read that part.
+// The border is filled first; the operation writes inside it, and other readers use that part.
 // CHECK-LABEL: func.func @padded(
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<6xi8>
 // CHECK:         %[[F:.*]] = linalg.fill {{.*}} outs(%[[E]]

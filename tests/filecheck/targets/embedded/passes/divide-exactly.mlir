@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --divide-exactly | FileCheck %s
 
-// Only the freedom to multiply by the reciprocal is taken.
+// Only the permission to multiply by the reciprocal is removed.
 // CHECK-LABEL: func.func @share(
 // CHECK:         arith.divf %{{.*}}, %{{.*}} : f32
 // CHECK:         arith.divf %{{.*}}, %{{.*}} fastmath<contract> : f32

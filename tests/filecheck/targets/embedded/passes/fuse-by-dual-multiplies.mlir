@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --fuse-by-dual-multiplies | FileCheck %s
 
-// Weights are stored as tiles read them: two columns, words of four elements along K.
+// Weights are stored in the order of tiles: two columns, words of four elements along K.
 // CHECK: xtc.packed = {few.tiles1 = [@few, memref<1x2x2x4xi8, strided<[2, 8, 1, 2]>>]
 // CHECK-SAME:          w.tiles0 = [@w, memref<4x2x2x4xi8, strided<[2, 32, 1, 8]>>]
 // CHECK: memref.global constant @w.tiles0 : memref<64xi8> {alignment = 4 : i64}
@@ -48,7 +48,7 @@ func.func @product(%x: memref<5x8xi8>, %y: memref<5x8xi8>, %bias: memref<8xi32>)
   return
 }
 
-// For few columns, rows are widened where they are multiplied.
+// For few columns, rows are widened in the multiplication loop.
 // CHECK-LABEL: func.func @few_columns(
 // CHECK-NOT:     memref.alloc
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %c4 step %c2
@@ -64,7 +64,7 @@ func.func @few_columns(%x: memref<5x8xi8>, %y: memref<5x2xi32>) {
   return
 }
 
-// Channels with weights of their own are next to each other: four at a time, by halves.
+// Channels with separate weights are contiguous: four at a time, by halves.
 // CHECK-LABEL: func.func @channels(
 // CHECK-COUNT-2: "llvm.arm.smlabb"
 // CHECK-COUNT-2: "llvm.arm.smlatt"
@@ -78,7 +78,7 @@ func.func @channels(%x: memref<1x5x5x4xi8>, %y: memref<1x3x3x4xi32>) {
   return
 }
 
-// What has no constant weights stays.
+// Contractions without constant weights are unchanged.
 // CHECK-LABEL: func.func @stays(
 // CHECK:         linalg.matmul
 func.func @stays(%x: memref<3x8xi8>, %w: memref<8x8xi8>, %y: memref<3x8xi32>) {

@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --fuse-by-lane-multiplies | FileCheck %s
 
-// Weights are stored as tiles read them: eight columns of each element of K.
+// Weights are stored in the order of tiles: eight columns of each element of K.
 // CHECK: xtc.packed = {w.tiles0 = [@w, memref<1x8x8xi8, strided<[8, 8, 1]>>]}
 // CHECK-LABEL: func.func @product(
 // CHECK-NOT:     memref.alloc()
@@ -54,7 +54,7 @@ func.func @channels(%x: memref<1x5x5x4xi8>, %y: memref<1x3x3x4xi32>) {
   return
 }
 
-// What has no constant weights stays.
+// Contractions without constant weights are unchanged.
 func.func @stays(%x: memref<3x8xi8>, %w: memref<8x8xi8>, %y: memref<3x8xi32>) {
   %c0 = arith.constant 0 : i32
   linalg.fill ins(%c0 : i32) outs(%y : memref<3x8xi32>)

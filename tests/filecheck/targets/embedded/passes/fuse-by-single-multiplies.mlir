@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --fuse-by-single-multiplies | FileCheck %s
 
-// A sum at a time, of plain products; weights are stored column by column.
+// One sum at a time, by plain multiplications; weights are stored column by column.
 // CHECK: xtc.packed = {w.tiles0 = [@w, memref<8x1x8xi8, strided<[1, 1, 8]>>]
 // CHECK-LABEL: func.func @product(
 // CHECK:         scf.for
@@ -44,7 +44,7 @@ func.func @channels(%x: memref<1x5x5x4xi8>, %y: memref<1x3x3x4xi32>) {
   return
 }
 
-// What has no constant weights stays.
+// Contractions without constant weights are unchanged.
 func.func @stays(%x: memref<3x8xi8>, %w: memref<8x8xi8>, %y: memref<3x8xi32>) {
   %c0 = arith.constant 0 : i32
   linalg.fill ins(%c0 : i32) outs(%y : memref<3x8xi32>)

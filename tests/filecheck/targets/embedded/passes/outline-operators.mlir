@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s '--outline-operators{small=true}' | FileCheck %s --check-prefix=SMALL
 // SMALL: passthrough = ["noinline", "nounwind", "optsize"]
 
-// Steps of a node are one function; the copy of no node belongs to what is before it.
+// Operations of a node form one function; a copy without a node joins the previous one.
 // CHECK-LABEL: func.func private @net.op.c(
 // CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<8xf32> {llvm.noalias}
 // CHECK-SAME:    passthrough = ["noinline", "nounwind"]

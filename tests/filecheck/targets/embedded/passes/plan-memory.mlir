@@ -3,7 +3,7 @@
 
 // %a and %y are never live together, so they share; %b lives through both calls that use it.
 // CHECK:       memref.global @net_arena : memref<192xi8> = uninitialized {alignment = 16 : i64}
-// A small buffer of an iteration is in the frame of its function.
+// A small buffer of an iteration is on the stack of its function.
 // CHECK-LABEL: func.func private @net.op.c(
 // CHECK:         memref.alloca() {alignment = 8 : i64} : memref<4xf32>
 // CHECK:         scf.for

@@ -4,7 +4,7 @@
 # RUN: xtc-compile %s --target embedded -O board=qemu-virt --stage code | FileCheck %s --check-prefix=LANES
 # RUN: xtc-compile %s --target embedded -O board=qemu-virt-a76 --stage code | FileCheck %s --check-prefix=DOTS
 # RUN: xtc-compile %s --target embedded -O board=nucleo-l4r5zi --stage offloaded | FileCheck %s --check-prefix=PLAN
-"""The core's description chooses how int8 is multiplied."""
+"""The description of the core selects the int8 multiply instructions."""
 
 import numpy as np
 

@@ -4,7 +4,7 @@
 # RUN: FileCheck %s --check-prefix=HEADER --input-file %t/net.h
 # RUN: rm -rf %t.small && printf 'core: cortex-m4\nflash: {address: 0x08000000, bytes: 4096}\nram: {address: 0x20000000, bytes: 4096}\nclock_hz: 1000000\n' > %t.yaml
 # RUN: not xtc-compile %s --target embedded -O board=%t.yaml -o %t.small 2>&1 | FileCheck %s --check-prefix=LARGE
-"""Sections and symbols of an image; what does not fit fails with the map."""
+"""Sections and symbols of an image; a program that does not fit fails with the map."""
 
 import numpy as np
 

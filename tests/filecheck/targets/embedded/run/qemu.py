@@ -21,7 +21,7 @@ graph = gb.graph
 
 
 def counted(name: str, platform: str) -> int:
-    """Instructions of a run that is right."""
+    """Instructions of a run, whose result is checked."""
     with EmbeddedBoard(name, platform=platform) as board, xtc.compile(graph, board) as module:
         module.check()
         return int(board.counters()["embedded.INSTRUCTIONS"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s sim | FileCheck %s
 # RUN: xtc-run %s --target embedded -O board=qemu-virt-a76 --check | FileCheck %s --check-prefix=CHECKED
-"""Programs run on simulated boards, and are right on each kind of core."""
+"""Programs run on simulated boards, with correct results on each kind of core."""
 
 import sys
 

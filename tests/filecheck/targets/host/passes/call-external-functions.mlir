@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --call-external-functions | FileCheck %s
 
-// The extents are those of the loops that the function stands for; strides count elements, also
-// along an index that is a sum, and are 0 where a loop does not index an operand.
+// The extents are those of the replaced loops; strides count elements, also along an index that is a
+// sum, and are 0 if a loop does not index an operand.
 
 // CHECK:      module attributes {xtc.externals = [{
 // CHECK-SAME: void xtc_f_tile0(intptr_t address0, intptr_t address1, intptr_t address2)

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --cast-reshapes | FileCheck %s
 // RUN: xtc-opt %s --cast-reshapes --fold-memref-alias-ops --canonicalize | FileCheck %s --check-prefix=FOLDED
 
-// Joined dimensions of a dense buffer have strides of their own: no index is divided.
+// Joined dimensions of a dense buffer have separate strides: no index is divided.
 
 // CHECK-LABEL: func.func @heads
 // CHECK: %[[ROWS:.*]] = memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [128, 768], strides: [768, 1] : memref<128x12x64xf32> to memref<128x768xf32>

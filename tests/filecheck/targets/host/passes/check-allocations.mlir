@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --check-allocations | FileCheck %s
 
-// The second allocation's failure gives the first one back; frees before it do not count.
+// If the second allocation fails, the first one is freed; earlier frees do not count.
 
 // CHECK-LABEL: func.func @two(
 // CHECK-SAME: -> i32
@@ -37,7 +37,7 @@ func.func @two() {
   return
 }
 
-// A caller passes on what a callee says. What allocates nothing, or has a result, stays.
+// A caller returns the status of its callee. Functions without allocations, or with a result, stay.
 
 // CHECK-LABEL: func.func @caller(
 // CHECK-SAME: -> i32
@@ -60,7 +60,7 @@ func.func @gives() -> memref<8xf32> {
   return %a : memref<8xf32>
 }
 
-// What the function is told to call before it is left early comes first.
+// The function to call before an early return is called first.
 
 // CHECK-LABEL: func.func @commands() -> i32
 // CHECK:           %[[A:.*]] = memref.alloc()

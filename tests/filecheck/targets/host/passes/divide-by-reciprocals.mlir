@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --divide-by-reciprocals | FileCheck %s
 
-// A division that must be exact stays as it is.
+// A division that must be exact is unchanged.
 // CHECK-LABEL: func.func @shares(
 // CHECK-SAME:    %[[A:.*]]: f32, %[[B:.*]]: f32)
 // CHECK:         %[[ONE:.*]] = arith.constant 1.000000e+00 : f32

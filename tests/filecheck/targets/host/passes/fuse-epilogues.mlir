@@ -104,7 +104,7 @@ func.func @exponentials(%a: tensor<16x64xf32>, %b: tensor<64x32xf32>) -> tensor<
   return %result : tensor<16x32xf32>
 }
 
-// What writes rows as columns stays behind the sum.
+// An epilogue that writes rows as columns stays after the sum.
 
 // CHECK-LABEL: func.func @transposed
 // CHECK:       scf.for

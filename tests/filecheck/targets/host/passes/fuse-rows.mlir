@@ -4,7 +4,7 @@
 
 #id = affine_map<(i, j) -> (i, j)>
 
-// Eight rows of the product are summed and clipped in the result itself; b is read in whole.
+// Eight rows of the matmul are summed and clipped in the result itself; b is read whole.
 
 // CHECK-LABEL: func.func @relu_of_product
 // CHECK:       scf.for %[[I:.*]] = %c0 to %c64 step %c8 iter_args(%[[OUT:.*]] = %{{.*}})
@@ -30,7 +30,7 @@ func.func @relu_of_product(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>) -> tens
   return %r : tensor<64x32xf32>
 }
 
-// The product is read by two: each row of it is wanted, but not by the loop alone.
+// The matmul has two readers, one of them outside of the loop.
 
 // CHECK-LABEL: func.func @two_readers
 // CHECK:       %[[P:.*]] = scf.for
@@ -53,7 +53,7 @@ func.func @two_readers(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>)
   return %p, %r : tensor<64x32xf32>, tensor<64x32xf32>
 }
 
-// Rows that eight does not divide: the last ones have code of their own.
+// Eight does not divide the rows: the remainder has separate code.
 
 // CHECK-LABEL: func.func @remainder
 // CHECK:       %[[MAIN:.*]] = scf.for {{.*}} to %c64 step %c8
@@ -67,7 +67,7 @@ func.func @remainder(%a: tensor<67x16xf32>, %b: tensor<16x32xf32>, %c: tensor<67
   return %p : tensor<67x32xf32>
 }
 
-// A user's schedule decides for its operation.
+// A user's schedule applies to its operation.
 
 // CHECK-LABEL: func.func @scheduled
 // CHECK-NOT:   scf.for

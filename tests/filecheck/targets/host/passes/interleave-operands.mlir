@@ -19,8 +19,8 @@ func.func @pairs(%a: tensor<8x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<8x64x
   return %0 : tensor<8x64xf32>
 }
 
-// vpdpbusd takes the first factor as unsigned: it is moved by 128, and what that adds is taken off.
-// sdot takes both as they are.
+// vpdpbusd takes the first operand as unsigned: 128 is added to it, and the effect is subtracted.
+// sdot uses both directly.
 
 // CHECK-LABEL: func.func @quadruples
 // CHECK: arith.extsi %{{.*}} : i8 to i32
@@ -40,7 +40,7 @@ func.func @quadruples(%a: tensor<8x64xi8>, %b: tensor<64x64xi8>, %c: tensor<8x64
   return %0 : tensor<8x64xi32>
 }
 
-// Sums of 7 terms get one of zero, rows of 61 columns three more.
+// A K extent of 7 is padded by one zero, rows of 61 columns by three.
 
 // CHECK-LABEL: func.func @rest
 // CHECK: tensor.insert_slice %arg2 into %{{.*}}[0, 0] [5, 61] [1, 1] : tensor<5x61xf32> into tensor<5x64xf32>
@@ -73,7 +73,7 @@ func.func @transposed(%a: tensor<64x8xbf16>, %b: tensor<32x64xbf16>, %c: tensor<
   return %0 : tensor<8x32xf32>
 }
 
-// Other schedules are none of its business.
+// Other schedules are unchanged.
 
 // CHECK-LABEL: func.func @plain
 // CHECK-NOT: xtc.dot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --keep-arenas | FileCheck %s
 
-// An arena is taken and given; other allocations stay. All ways out give it.
+// An arena is taken and returned, on every exit; other allocations stay.
 
 // CHECK: func.func private @net.arena.take() -> memref<64xi8> attributes {xtc.arena = array<i64: 64, 64>}
 // CHECK: func.func private @net.arena.give(memref<64xi8>)

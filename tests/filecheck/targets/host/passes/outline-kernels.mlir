@@ -39,7 +39,7 @@ func.func @net(%x: memref<4x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llvm.noa
   return
 }
 
-// So few operators stay where they are.
+// Few operators are not outlined.
 
 // CHECK-LABEL: func.func @few(
 // CHECK: linalg.exp
@@ -82,7 +82,7 @@ func.func @padded(%x: memref<4x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llvm.
   return
 }
 
-// Buffers on a device are for passes that know of devices.
+// Buffers on a device are left to other passes.
 
 // CHECK-LABEL: func.func @device(
 // CHECK-COUNT-3: linalg.exp

@@ -51,7 +51,7 @@ func.func @two(%a: memref<5x7x4xf32> {llvm.noalias}, %s: f32) {
   return
 }
 
-// Where two buffers may be one, nothing is said.
+// Buffers that may alias get no noalias.
 
 // CHECK-LABEL: func.func private @alike.parallel.0(
 // CHECK-NOT: llvm.noalias

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --pass-workspaces | FileCheck %s
 
-// Each caller allocates; what a loop allocates stays in the kernel.
+// Each caller allocates; allocations inside a loop stay in the kernel.
 
 // CHECK-LABEL: func.func private @net.kernel.a(
 // CHECK-SAME: %arg0: memref<4xf32> {llvm.noalias}

@@ -27,7 +27,7 @@ func.func @two(%x: f32) -> f32 {
   return %r : f32
 }
 
-// What may be written is one tensor.
+// Tensors that may be written stay shared.
 
 // CHECK-LABEL: func.func @written
 // CHECK:       bufferization.to_tensor %{{.*}} restrict writable

@@ -6,7 +6,7 @@
 #jt = affine_map<(j, t) -> (j, t)>
 #j = affine_map<(j, t) -> (j)>
 
-// 20 sums: an instruction for 16 and one for 4. The two terms are one word, broadcast.
+// 20 accumulators: an instruction for 16 and one for 4. The two elements of K are one word, broadcast.
 
 // CHECK-LABEL: func.func @pairs
 // CHECK-SAME: (%[[A:.*]]: memref<2xbf16>, %[[B:.*]]: memref<20x2xbf16>, %[[C:.*]]: memref<20xf32>)
@@ -35,7 +35,7 @@ func.func @pairs(%a: memref<2xbf16>, %b: memref<20x2xbf16>, %c: memref<20xf32>) 
   return
 }
 
-// Without an instruction that adds to a sum, one multiplies and another adds.
+// Without an accumulating instruction, one multiplies and another one adds.
 
 // CHECK-LABEL: func.func @words
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpwssd.256"
@@ -56,7 +56,7 @@ func.func @words(%a: memref<2xi16>, %b: memref<8x2xi16>, %c: memref<8xi32>) {
   return
 }
 
-// Sums that are apart from each other stay loops.
+// Strided accumulators stay loops.
 
 // CHECK-LABEL: func.func @apart
 // CHECK: linalg.generic

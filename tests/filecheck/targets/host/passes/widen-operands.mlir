@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --widen-operands | FileCheck %s
 
-// The factor is widened before the loops, the panel where the schedule packs it.
+// The operand is widened before the loops, the panel where the schedule packs it.
 
 // CHECK-LABEL: func.func @halves
 // CHECK: %[[A:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<8x64xf16>) outs(%{{.*}} : tensor<8x64xf32>)
@@ -32,7 +32,7 @@ func.func @transposed(%a: tensor<8x64xbf16>, %b: tensor<32x64xbf16>, %c: tensor<
   return %0 : tensor<8x32xf32>
 }
 
-// Integers, and loops without vectors, stay as they are.
+// Integers, and loops without vectors, are unchanged.
 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: outs(%{{.*}}xf32>)

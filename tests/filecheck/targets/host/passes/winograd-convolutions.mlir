@@ -85,7 +85,7 @@ func.func @odd(%x: tensor<1x37x37x64xf32>) -> tensor<1x37x37x64xf32> {
   return %r : tensor<1x37x37x64xf32>
 }
 
-// Too few channels to make up for the transforms.
+// Too few channels to amortize the transforms.
 
 // CHECK-LABEL: func.func @few_channels
 // CHECK: linalg.conv_2d_nhwc_hwcf

@@ -4,7 +4,7 @@
 # RUN: xtc-compile %s --stage code -O triple=x86_64-linux-gnu -O cpu=x86-64-v3 -O threads=1 | FileCheck %s --check-prefix=AVX2
 # RUN: xtc-compile %s --stage code -O triple=aarch64-linux-gnu -O features=+neon,+bf16,+dotprod -O threads=1 | FileCheck %s --check-prefix=ARM
 # RUN: xtc-compile %s --stage code -O triple=aarch64-linux-gnu -O threads=1 | FileCheck %s --check-prefix=NEON
-"""Products of narrow numbers, in the instructions that several processors have for them."""
+"""Contractions of narrow types, with the instructions of several processors."""
 
 import xtc.ops as O
 

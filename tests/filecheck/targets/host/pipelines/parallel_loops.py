@@ -5,7 +5,7 @@
 # RUN:   | FileCheck %s --check-prefix=ONE
 # RUN: xtc-compile %s --stage lowered -O threads=1 --schedule @%S/Inputs/parallel_pack.yaml \
 # RUN:   | FileCheck %s --check-prefix=PLAIN
-"""A parallel loop with a packed operand: each thread has a buffer of its own, used many times."""
+"""A parallel loop with a packed operand: each thread has a separate buffer, which it reuses."""
 
 import xtc.ops as O
 

@@ -4,7 +4,7 @@
 // CHECK: llvm.func @dev_access(!llvm.ptr, !llvm.ptr, i64, i32)
 llvm.func @dev_smem() -> !llvm.ptr
 
-// An access is told with the buffer that its address comes from, be it an argument or part of SMEM.
+// An access is reported with its buffer, which is an argument or a part of SMEM.
 
 // CHECK-LABEL: llvm.func @pe
 // CHECK: %[[P:.*]] = llvm.getelementptr
@@ -31,7 +31,7 @@ llvm.func @pe(%a: !llvm.ptr, %i: i64) {
   llvm.return
 }
 
-// The stack is a PE's own.
+// The stack is private to a PE.
 
 // CHECK-LABEL: llvm.func @own
 // CHECK-NOT: dev_access

@@ -5,7 +5,7 @@
 func.func private @dev_smem() -> memref<4096xi8>
 func.func private @uk_mma_4x4_f16(index, index, index, index, index, index, index, index)
 
-// An access is told with the beginning of its buffer, be it an argument or part of SMEM.
+// An access is reported with the address of its buffer, which is an argument or a part of SMEM.
 
 // CHECK-LABEL: func.func @pe
 // CHECK: %[[A:.*]] = memref.extract_aligned_pointer_as_index %arg0
@@ -32,7 +32,7 @@ func.func @pe(%a: memref<8x16xf32>, %i: index) {
   return
 }
 
-// Of a vector with a mask, the elements that are there.
+// Only the active elements of a masked vector are reported.
 
 // CHECK-LABEL: func.func @masked
 // CHECK: %[[LOW:.*]] = arith.minsi %arg1, %c8
@@ -48,7 +48,7 @@ func.func @masked(%a: memref<64xf16>, %n: index, %rest: vector<8xf16>) -> vector
   return %v : vector<8xf16>
 }
 
-// A micro-kernel tells of its own accesses; before it, where its operands begin.
+// A micro-kernel reports its accesses; the addresses of its operands are reported before it.
 
 // CHECK-LABEL: func.func @kernel
 // CHECK: call @dev_access(%[[P:[^,]*]], %[[P]],
@@ -62,7 +62,7 @@ func.func @kernel(%a: memref<64xf16>, %k: index) {
   return
 }
 
-// The stack is a PE's own.
+// The stack is private to a PE.
 
 // CHECK-LABEL: func.func @own
 // CHECK-NOT: dev_access

@@ -31,7 +31,7 @@ func.func @convolution(%x: memref<1x9x9x32xf32>, %k: memref<3x3x32x16xf32>, %y: 
   return
 }
 
-// Loops stay: a factor without neighbors along the columns, and a product that is no sum.
+// Loops stay: an operand that is not contiguous along the columns, and a multiplication that is not accumulated.
 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: call
@@ -44,7 +44,7 @@ func.func @others(%a: memref<6x9xf32>, %b: memref<20x9xf32>, %c: memref<6x20xf32
   return
 }
 
-// A number of rows that is known at run time only: what is left of fours goes row by row.
+// A number of rows that is known only at run time: the remainder of fours goes row by row.
 
 // CHECK-LABEL: func.func @tail
 // CHECK: %[[FOURS:.*]] = arith.divsi %[[N:.*]], %c4

@@ -91,7 +91,7 @@ func.func @pes(%a: memref<4x4xf32>, %x: f32) {
   return
 }
 
-// Where a size is known at run time, so is the number.
+// If a size is known only at run time, so is the count.
 
 // CHECK-LABEL: func.func @tail
 // CHECK: %[[SIZE:.*]] = memref.dim %arg0

@@ -26,7 +26,7 @@
 // CHECK:         tensor.insert_slice %{{.*}} into %[[R]][%[[I]], 0] [%[[ROWS]], 512] [1, 1]
 // CHECK:       } {mapping = [#gpu.block<linear_dim_0>]}
 
-// Where no tile fits, each PE takes every 80th element, in DDR.
+// If no tile fits, each PE computes every 80th element, in DDR.
 
 // DDR-LABEL: func.func @product
 // DDR:       scf.forall (%[[C:.*]]) in (5)
@@ -42,7 +42,7 @@ func.func @product(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<5
   return %p : tensor<512x512xf32>
 }
 
-// Moving data takes no PE; what is padded is written where it goes.
+// Data movement uses no PE; a padded tensor is written to its destination.
 
 // CHECK-LABEL: func.func @padded
 // CHECK:       %[[ZEROS:.*]] = scf.forall {{.*}} -> (tensor<6x40xf32>)
@@ -61,7 +61,7 @@ func.func @padded(%a: tensor<4x40xf32>) -> tensor<6x40xf32> {
   return %r : tensor<6x40xf32>
 }
 
-// One PE does what reads its loop counters.
+// An operation that reads loop indices runs on one PE.
 
 // CHECK-LABEL: func.func @counters
 // CHECK:       scf.forall (%{{.*}}) in (1)

@@ -45,7 +45,7 @@ func.func @exact(%a: memref<4xf32, 1>) {
   return
 }
 
-// A kernel without a loop over clusters runs on one.
+// A kernel without a loop over clusters runs on one cluster.
 
 // CHECK-LABEL: func.func @one
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0

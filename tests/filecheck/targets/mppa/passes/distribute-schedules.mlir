@@ -44,7 +44,7 @@ func.func @rows_by_cluster(%a: tensor<20x16xf32>, %b: tensor<16x8xf32>, %c: tens
   return %r : tensor<20x8xf32>
 }
 
-// A sum of all elements is the work of one PE, on a copy that is its cluster's.
+// A full reduction runs on one PE, on a copy in its cluster.
 
 // CHECK-LABEL: func.func @total
 // CHECK:       scf.forall (%{{.*}}) in (1)

@@ -34,7 +34,7 @@ func.func @rows(%A: memref<8x8xf32, 1>, %B: memref<3x5xf32, 1>) {
 // CHECK: %[[T:.*]] = memref.load %[[TAGS]][%[[I]]]
 // CHECK: func.call @dev_dma_wait(%[[T]])
 
-// Where the DMA does not take so many, each is waited for when the next has been started.
+// Beyond the limit of the DMA, each transfer is awaited when the next one has started.
 
 // FEW-LABEL: func.func @gaps
 // FEW: scf.for %[[I:.*]] = %c0 to %c2 step %c1 {

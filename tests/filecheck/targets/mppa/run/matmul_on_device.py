@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
 # RUN: xtc-compile %s --stage source | FileCheck %s --check-prefix=SOURCE
-"""A is on the host, B and C are on the accelerator: A travels, 256 bytes, and nothing else does."""
+"""A is on the host, B and C are on the accelerator: only A is transferred, 256 bytes."""
 
 import numpy as np
 

@@ -5,7 +5,7 @@
 # RUN: xtc-run %s --target mppa -O codegen=c | FileCheck %s
 # RUN: xtc-run %s --target mppa --measure --repeat 2 | FileCheck %s --check-prefix=MEASURE
 # RUN: not xtc-run %s --target mppa -O clusters=6 2>&1 | FileCheck %s --check-prefix=REFUSED
-"""A graph that places nothing runs on the device as a whole, on all of it or on a part."""
+"""A graph without placements runs on the device as a whole, on all clusters or on some."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""The host and two devices in one graph: the driver routes what crosses from one to the other."""
+"""The host and two devices in one graph: the driver routes the transfers between them."""
 
 import xtc
 import xtc.ops as O

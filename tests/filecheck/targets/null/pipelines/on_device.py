@@ -3,7 +3,7 @@
 # RUN: xtc-compile %s --stage source | FileCheck %s --check-prefix=SIGNATURE
 # RUN: xtc-compile %s --stage bufferized | FileCheck %s --check-prefix=SIGNATURE
 # RUN: xtc-compile %s --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
-"""A lives on the host, B and C on the device: A alone is copied, 256 bytes a call."""
+"""A lives on the host, B and C on the device: only A is copied, 256 bytes per call."""
 
 import xtc
 import xtc.ops as O

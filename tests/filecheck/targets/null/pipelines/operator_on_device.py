@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --target null --stage source | FileCheck %s --check-prefixes=CHECK,SOURCE
 # RUN: xtc-compile %s --target null --stage bufferized | FileCheck %s --check-prefixes=CHECK,BUFFERIZED
-"""Each operator says where it runs; those of a device become a function that the host calls."""
+"""Each operation names its device; those of a device become a function that the host calls."""
 
 import xtc.ops as O
 

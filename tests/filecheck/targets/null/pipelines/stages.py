@@ -5,7 +5,7 @@
 # RUN: xtc-compile %s --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
 # RUN: xtc-compile %s --stage lowered | FileCheck %s --check-prefix=LOWERED
 # RUN: xtc-compile %s --stage code | FileCheck %s --check-prefix=CODE
-"""Two operators on a device and one on the host: what each stage adds to the one before."""
+"""Two operators on a device and one on the host: the changes of each stage."""
 
 import xtc.ops as O
 
@@ -16,7 +16,7 @@ with O.graph(name="layer") as graph:
     r = O.relu(h, name="R", device="null0")
     O.add(r, r, name="Y")
 
-# One function; what is placed says where.
+# One function; placed operations name their device.
 # SOURCE:      func.func @layer(%arg0: memref<2x4xf32> {llvm.noalias},
 # SOURCE-SAME:   %arg1: memref<4x3xf32> {llvm.noalias, memref.on_device},
 # SOURCE-SAME:   %arg2: memref<2x3xf32> {llvm.noalias})
@@ -26,7 +26,7 @@ with O.graph(name="layer") as graph:
 # SOURCE-NOT:    xtc.device
 # SOURCE:        return
 
-# What follows each other on the device is a function of its own.
+# Consecutive operations on the device form a function.
 # SCHEDULED:      func.func private @layer.null0.0(
 # SCHEDULED-SAME:   xtc.device = "null0"
 # SCHEDULED:        linalg.matmul {__xtc_id_H_

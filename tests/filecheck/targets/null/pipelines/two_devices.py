@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --target null --stage source | FileCheck %s --check-prefixes=CHECK,SOURCE
 # RUN: xtc-compile %s --target null --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
-"""Where a graph uses two devices, the attribute names the one an argument lives on."""
+"""In a graph with two devices, the attribute names the device of an argument."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --stage offloaded | FileCheck %s --check-prefix=HOST
 # RUN: xtc-compile %s --target null --stage offloaded | FileCheck %s --check-prefix=DEVICE
-"""A graph that places nothing runs on the host, or as a whole on an accelerator."""
+"""A graph without placements runs on the host, or as a whole on an accelerator."""
 
 import xtc.ops as O
 

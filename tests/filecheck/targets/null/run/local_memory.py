@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
 # RUN: not %python %s large 2>&1 | FileCheck %s --check-prefix=LARGE
-"""Packed tiles are in the machine's local memory: filled by bursts, one iteration ahead, and right."""
+"""Packed tiles are in local memory, filled by bursts, one iteration ahead, with correct results."""
 
 import sys
 

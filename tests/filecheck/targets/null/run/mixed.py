@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-run %s --check | FileCheck %s
-"""Operators on the host and on two devices, with a weight on one: together they are right."""
+"""Operators on the host and on two devices, with a weight on one of them, agree with NumPy."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: not xtc-run %s --target null -O memory_bytes=100 --check 2>&1 | FileCheck %s
 # RUN: not xtc-run %s --target null -O memory_bytes=0 --check 2>&1 | FileCheck %s --check-prefix=OPTION
-"""A device that is too small says what was wanted, and what there is."""
+"""A device that is too small reports the requested and the free bytes."""
 
 import xtc.ops as O
 

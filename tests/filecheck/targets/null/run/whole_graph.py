@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-run %s --target null --check | FileCheck %s
-"""A graph that places nothing runs as a whole on the accelerator that it is compiled for."""
+"""A graph without placements runs as a whole on the accelerator that it is compiled for."""
 
 import xtc.ops as O
 

@@ -35,7 +35,7 @@ func.func @aligned(%a: memref<64x256xf32, 1>, %b: memref<64x255xf32, 1>, %h: mem
   return
 }
 
-// Where a thread's own buffer is, nobody knows yet; functions without a grid are no kernels.
+// The address of a thread's private buffer is unknown; functions without a grid are not kernels.
 // CHECK-LABEL: func.func @own(
 // CHECK-NOT:   alignment
 // CHECK-LABEL: func.func @host(

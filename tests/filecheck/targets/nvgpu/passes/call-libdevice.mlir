@@ -25,7 +25,7 @@ func.func @of_two(%x: f64, %y: f64) -> f64 {
   return %b : f64
 }
 
-// The library has no functions of narrow floats.
+// The library lacks functions of narrow floats.
 // CHECK-LABEL: func.func @half
 // CHECK:       %[[X:.*]] = arith.extf %arg0 : f16 to f32
 // CHECK-NEXT:  %[[Y:.*]] = arith.extf %arg1 : f16 to f32

@@ -58,7 +58,7 @@ llvm.func @ordered(%a: !llvm.ptr<1>) {
   llvm.return
 }
 
-// A thread's own memory is not announced.
+// A thread's private memory is not reported.
 // CHECK-LABEL: llvm.func @own
 // CHECK-NOT:   llvm.call
 // CHECK:       llvm.load
@@ -67,7 +67,7 @@ llvm.func @own(%a: !llvm.ptr) {
   llvm.return
 }
 
-// What the simulator checks itself, when it is called for it.
+// Accesses that the simulator checks in its calls.
 // CHECK-LABEL: llvm.func @together
 // CHECK-NOT:   llvm.call
 // CHECK:       llvm.return

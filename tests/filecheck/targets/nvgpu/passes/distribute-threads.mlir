@@ -30,7 +30,7 @@ func.func @two(%a: memref<70x33xf32, 1>) {
   return
 }
 
-// Threads come out even: no branch. Indices begin and step as the loop's do.
+// The threads divide the iterations evenly: no branch. Indices begin and step like those of the loop.
 // CHECK-LABEL: func.func @steps(
 // CHECK-SAME:  nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>
 // CHECK-NOT:   scf.if
@@ -67,7 +67,7 @@ func.func @beside(%a: memref<64xf32, 1>) {
   return
 }
 
-// How many threads are needed is not known.
+// The number of threads is unknown.
 // CHECK-LABEL: func.func @unknown(
 // CHECK-SAME:  nvgpu.block = array<i64: 1, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>
 func.func @unknown(%a: memref<64xf32, 1>, %n: index) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-run %s --check | FileCheck %s
 # RUN: xtc-compile %s --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
-"""A cast there and back is no work: the caller's buffer of one result is where the other comes from."""
+"""A cast there and back has no effect: the caller's buffer of one result is the source of the other."""
 
 import xtc.ops as O
 

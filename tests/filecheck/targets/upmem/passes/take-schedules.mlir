@@ -6,7 +6,7 @@
 // CHECK:      linalg.generic
 // CHECK-SAME: upmem.schedule = array<i64: 0, 2, 1, 16, 2, 0>, upmem.shared = 1 : i64
 
-// ROWS: 'i' of linalg.matmul gives a DPU 16 rows, and on 8 DPUs each has 8: DPUs do not follow this
+// ROWS: 'i' of linalg.matmul gives a DPU 16 rows, and on 8 DPUs each has 8: DPUs do not support this
 
 shard.grid @memories(shape = 4) {xtc.axes = ["memory"]}
 shard.grid @processors(shape = 4x8) {xtc.axes = ["dpu", "tasklet"], xtc.memory = @memories}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hands the C generator what no operator makes, and prints its answer."""
+"""Passes IR that no operator emits to the C generator, and prints its answer."""
 
 from collections.abc import Mapping
 

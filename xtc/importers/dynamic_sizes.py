@@ -21,7 +21,7 @@ class ModelInput:
 
     Attributes:
         name: its name in the model.
-        shape: sizes; a string names a free dimension.
+        shape: sizes; a string names a dynamic dimension.
         dtype: name of the element type.
     """
 
@@ -34,8 +34,8 @@ class ModelInput:
 
 
 @dataclass(frozen=True)
-class FreeSizes:
-    """The free dimensions of a model.
+class DynamicSizes:
+    """The dynamic dimensions of a model.
 
     Attributes:
         model: its name.
@@ -53,7 +53,7 @@ class FreeSizes:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Names of the free dimensions, in the order of the inputs."""
+        """Names of the dynamic dimensions, in the order of the inputs."""
         return tuple(name for name in self.names if name not in self.known)
 
     @property
@@ -67,7 +67,7 @@ class FreeSizes:
         for name in dims:
             if name not in self.names:
                 raise UserError(
-                    f"model '{self.model}' has no free dimension '{name}'",
+                    f"model '{self.model}' has no dynamic dimension '{name}'",
                     where=self.file,
                     hints=did_you_mean(name, self.names),
                 )
@@ -88,14 +88,14 @@ class FreeSizes:
         return sizes
 
     def of_arrays(self, arrays: Mapping[str, Any]) -> dict[str, int]:
-        """The free sizes, from arrays by input name. Raises UserError if an array does not fit."""
+        """Dynamic sizes, from arrays by input name. Raises UserError if an array does not fit."""
         sizes: dict[str, int] = {}
         for given in self.inputs:
             self._match(given, arrays[given.name], sizes)
         return sizes
 
     def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
-        """Take free sizes from an array. Raises UserError if it does not fit the input."""
+        """Take dynamic sizes from an array. Raises UserError if it does not fit the input."""
         fits = array.ndim == len(given.shape)
         for size, found in zip(given.shape, array.shape, strict=False):
             wanted = self.known.get(size, size) if isinstance(size, str) else size
@@ -114,7 +114,7 @@ class FreeSizes:
         pairs = ", ".join(f"'{name}': 32" for name in names)
         words = " ".join(f"--dim {name}=32" for name in names)
         return UserError(
-            f"model '{self.model}' has the free dimension{'s' * (len(names) != 1)} {listed}",
+            f"model '{self.model}' has the dynamic dimension{'s' * (len(names) != 1)} {listed}",
             where=self.file,
             notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
             hints=[f"pass sizes: dims={{{pairs}}}, or {words} on the command line"],
