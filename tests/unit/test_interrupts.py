@@ -24,11 +24,11 @@ ROOT = Path(__file__).parents[2]
 CLASS_CREATION = "RuntimeError: Error calling __set_name__"
 PROGRAM = """
 import signal, sys, xtc
-from tests.unit.cache_graphs import product
+from tests.unit.cache_graphs import matmul_graph
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 for rows in range(1, 1000):
-    xtc.compile(product(rows), codegen=sys.argv[1], cache=False).close()
+    xtc.compile(matmul_graph(rows), codegen=sys.argv[1], cache=False).close()
 """
 
 

@@ -55,6 +55,13 @@ def test_results_equal_those_with_all_taps(slides: list[Window]) -> None:
     np.testing.assert_array_equal(graph.evaluate(x), expected)
 
 
+def test_a_window_that_sees_only_padding() -> None:
+    graph, _ = _graph((1,), [window_of(1, 1, 3, 1, (1, 1), "NOTSET", False)])
+    np.testing.assert_array_equal(
+        graph.evaluate(np.ones((1, 1, 2), np.float32)), np.zeros((1, 1, 3))
+    )
+
+
 def test_three_by_three_taps_on_one_element_are_one() -> None:
     slides = [window_of(1, 3, 1, 1, (1, 1), "NOTSET", False)] * 2
     graph, _ = _graph((1, 1), slides)

@@ -20,12 +20,7 @@ def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Te
     kernel, slides = _without_padded_taps(kernel, slides)
     strides = [slide.stride for slide in slides]
     dilations = [slide.dilation for slide in slides]
-    border = [slide.border for slide in slides]
-    if any(min(ends) < 0 for ends in border):
-        cut = padded(
-            x, [(0, 0), *((min(a, 0), min(b, 0)) for a, b in border), (0, 0)], "constant", 0
-        )
-        x, border = as_tensor(cut), [(max(a, 0), max(b, 0)) for a, b in border]
+    x, border = _without_crops(x, [slide.border for slide in slides])
     if len(slides) == 3:
         return O.conv3d(
             x, kernel, stride=strides, padding=border, dilation=dilations, groups=groups
@@ -46,6 +41,20 @@ def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Te
         n, _, width, filters = result.type.sizes
         result = O.reshape(result, (n, width, filters))
     return result
+
+
+def _without_crops(
+    x: Tensor, border: list[tuple[int, int]]
+) -> tuple[Tensor, list[tuple[int, int]]]:
+    """Apply the negative ends of a border, which crop, and keep the others."""
+    if all(min(ends) >= 0 for ends in border):
+        return x, border
+    crops = [(min(before, 0), min(after, 0)) for before, after in border]
+    kept = [(max(before, 0), max(after, 0)) for before, after in border]
+    left = [size + sum(ends) for size, ends in zip(x.type.sizes[1:-1], crops, strict=True)]
+    if min(left) <= 0:  # the windows see nothing but padding
+        crops, kept = border, [(0, 0)] * len(border)
+    return as_tensor(padded(x, [(0, 0), *crops, (0, 0)], "constant", 0)), kept
 
 
 def _without_padded_taps(

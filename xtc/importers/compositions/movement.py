@@ -54,10 +54,12 @@ def padded(
     x: Tensor, border: Sequence[tuple[int, int]], mode: str, value: float | np.generic
 ) -> Value:
     """Pad `x`; a negative border crops it."""
-    cut = [
-        range(max(-before, 0), size - max(-after, 0))
-        for size, (before, after) in zip(x.type.sizes, border, strict=True)
-    ]
+    plain: float = value.item() if isinstance(value, np.generic) else value
+    cut = _cropped(x, border)
+    if mode == "constant" and not all(cut):  # at most padding is left of `x`
+        x = O.pad(x, [(max(before, 0), max(after, 0)) for before, after in border], value=plain)
+        border = [(min(before, 0), min(after, 0)) for before, after in border]
+        cut = _cropped(x, border)
     if any(numbers != range(size) for numbers, size in zip(cut, x.type.sizes, strict=True)):
         inner = taken(x, cut)
         if not isinstance(inner, Tensor):
@@ -67,9 +69,16 @@ def padded(
     if not any(map(any, grown)):
         return same(x)
     if mode == "constant":
-        plain: float = value.item() if isinstance(value, np.generic) else value
         return O.pad(x, grown, value=plain)
     return O.pad_mirrored(x, grown, mode=mode)
+
+
+def _cropped(x: Tensor, border: Sequence[tuple[int, int]]) -> list[range]:
+    """The positions of each dimension that a border with negative ends leaves."""
+    return [
+        range(max(-before, 0), size - max(-after, 0))
+        for size, (before, after) in zip(x.type.sizes, border, strict=True)
+    ]
 
 
 def moved_axis(x: Tensor, source: int, to: int) -> Tensor:
