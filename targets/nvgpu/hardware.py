@@ -16,7 +16,8 @@ from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.simulator import OWN_CSRC
 
 LIBRARY = "libcuda.so.1"
-_CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_... in cuda.h
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR, _MULTIPROCESSORS = 75, 76, 16
+"""CU_DEVICE_ATTRIBUTE_... in cuda.h."""
 
 
 class Config(ctypes.Structure):
@@ -44,7 +45,7 @@ def capabilities(library: Path | str = LIBRARY) -> list[tuple[int, int]]:
     cuda = _loaded(library)
     count = _number(cuda, "cuDeviceGetCount") if cuda.cuInit(0) == 0 else 0
     return [
-        (_capability(cuda, gpu, _CAPABILITY_MAJOR), _capability(cuda, gpu, _CAPABILITY_MINOR))
+        (_attribute(cuda, gpu, _CAPABILITY_MAJOR), _attribute(cuda, gpu, _CAPABILITY_MINOR))
         for gpu in range(count)
     ]
 
@@ -56,7 +57,7 @@ def _loaded(library: Path | str) -> ctypes.CDLL:
         raise DeviceNotFound(f"NVIDIA's driver cannot be loaded: {error}") from None
 
 
-def _capability(cuda: ctypes.CDLL, gpu: int, attribute: int) -> int:
+def _attribute(cuda: ctypes.CDLL, gpu: int, attribute: int) -> int:
     return _number(cuda, "cuDeviceGetAttribute", attribute, _number(cuda, "cuDeviceGet", gpu))
 
 
@@ -81,7 +82,7 @@ def first_gpu(library: Path | str = LIBRARY) -> NvgpuOptions:
     found = capabilities(library)
     for index, capability in enumerate(found):
         if arch := best_arch(capability):
-            return NvgpuOptions("hw", arch, index, library)
+            return _options(arch, index, library)
     listed = ", ".join(f"{major}.{minor}" for major, minor in found) or "none"
     raise DeviceNotFound(f"no GPU of compute capability 8.0 or later; found: {listed}")
 
@@ -92,7 +93,13 @@ def gpu_options(index: int, library: Path | str = LIBRARY) -> NvgpuOptions:
     arch = best_arch(found[index]) if index < len(found) else None
     if arch is None:
         raise DeviceNotFound(f"GPU {index} does not have compute capability 8.0 or later")
-    return NvgpuOptions("hw", arch, index, library)
+    return _options(arch, index, library)
+
+
+def _options(arch: str, index: int, library: Path | str) -> NvgpuOptions:
+    """A GPU, with the number of its multiprocessors: boards of an architecture differ."""
+    sms = _attribute(_loaded(library), index, _MULTIPROCESSORS)
+    return NvgpuOptions("hw", arch, index, library, sms=sms if sms > 0 else None)
 
 
 def best_arch(capability: tuple[int, int]) -> str | None:

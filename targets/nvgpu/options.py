@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,7 @@ _SIMULATOR_ONLY = (
     *("sim_schedule", "sim_races", "sim_banks", "sim_cores"),
     *("seed", "memory_bytes"),
 )
+MAX_SMS = 4096
 MAX_CORES = 64
 """`GPU_MAX_WORKERS` of `csrc/gpu_block.h`."""
 
@@ -50,6 +51,8 @@ class NvgpuOptions:
         memory_bytes: size of the simulated global memory.
         timeout_s: time limit of a kernel, in seconds. The simulator stops the kernel. A GPU cannot
             be stopped: the device is lost, and runs the kernel until this process ends.
+        sms: multiprocessors among which kernels divide their work; None for those of the
+            architecture's board in `description.py`. `first_gpu` asks the driver.
         block_threads: threads per block, if a kernel has that many.
         opt_level: optimization level, 0 to 3.
         tf32: whether float32 contractions may round their operands to TF32 (10 bits of mantissa),
@@ -72,6 +75,7 @@ class NvgpuOptions:
     seed: int = of_device(0)
     memory_bytes: int = of_device(GIB)
     timeout_s: float = of_device(60.0)
+    sms: int | None = None
     block_threads: int = 256
     opt_level: int = 3
     tf32: bool = False
@@ -95,6 +99,8 @@ class NvgpuOptions:
         positive("timeout_s", self.timeout_s)
         if not isinstance(self.driver_library, str | Path) or not str(self.driver_library):
             raise UserError(f"driver_library={shown(self.driver_library)} is not a path")
+        if self.sms is not None:
+            whole("sms", self.sms, 1, MAX_SMS)
         whole("block_threads", self.block_threads, 1, self.machine.max_block_threads)
         whole("opt_level", self.opt_level, 0, 3)
         other = _HARDWARE_ONLY if self.platform == "sim" else _SIMULATOR_ONLY
@@ -104,7 +110,8 @@ class NvgpuOptions:
     @property
     def machine(self) -> GpuDescription:
         """The description of a GPU of this architecture."""
-        return MACHINES[self.arch]
+        machine = MACHINES[self.arch]
+        return machine if self.sms is None else replace(machine, sms=self.sms)
 
     def _check_cubins(self) -> None:
         if self.cubins in ("auto", "none"):

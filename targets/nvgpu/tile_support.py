@@ -43,6 +43,7 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
                 arch=options.arch,
                 opt_level=options.opt_level,
                 bulk_pipelines=options.bulk_pipelines,
+                sms=options.sms,
                 cubins="none",
             )
         ),

@@ -327,10 +327,10 @@ def test_the_best_architecture_for_a_gpu_is_chosen(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert capabilities(library) == [(9, 0), (8, 6)]
-    assert first_gpu(library) == NvgpuOptions("hw", "sm_90a", 0, library)
+    assert first_gpu(library) == NvgpuOptions("hw", "sm_90a", 0, library, sms=114)
     assert unavailable(library) is None
     monkeypatch.setenv("STAND_IN_FIRST_GPU", "75")
-    assert first_gpu(library) == NvgpuOptions("hw", "sm_86", 1, library)
+    assert first_gpu(library) == NvgpuOptions("hw", "sm_86", 1, library, sms=84)
     monkeypatch.setenv("STAND_IN_FAILS", "cuInit=100")
     assert unavailable(library) == ("no GPU of compute capability 8.0 or later; found: none")
 

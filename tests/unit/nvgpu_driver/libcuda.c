@@ -121,6 +121,10 @@ result cuDeviceGetAttribute(int *value, int attribute, int device)
         *value = 1 << 10;
         return 0;
     }
+    if (attribute == 16) { // multiprocessors
+        *value = device == 40 ? 114 : 84;
+        return 0;
+    }
     int capability = device == 40 ? (first ? atoi(first) : 90) : 86;
     *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : -1;
     return 0;
