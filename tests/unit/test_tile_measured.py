@@ -120,7 +120,7 @@ def test_candidates_that_fault_or_crash_are_listed_with_their_causes(device: Nvg
 def test_a_hanging_candidate_is_killed_and_the_others_are_measured(
     device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measured, "LIMITS", replace(measured.LIMITS, seconds=2.0))
+    monkeypatch.setattr(measured, "LIMITS", replace(measured.LIMITS, seconds=4.0))
     grids = Path(log_file(device) + ".grids")
     grids.write_text("hang 20\n")
     try:
