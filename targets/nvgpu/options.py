@@ -22,6 +22,8 @@ _SIMULATOR_ONLY = (
     *("seed", "memory_bytes"),
 )
 MAX_SMS = 4096
+"""More than any GPU has."""
+
 MAX_CORES = 64
 """`GPU_MAX_WORKERS` of `csrc/gpu_block.h`."""
 

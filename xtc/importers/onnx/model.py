@@ -76,10 +76,10 @@ class OnnxModel:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Names of the dynamic dimensions, in the order of the inputs."""
-        return self._free.symbols
+        return self._dynamic.symbols
 
     @cached_property
-    def _free(self) -> DynamicSizes:
+    def _dynamic(self) -> DynamicSizes:
         states = tuple(state for state, _ in self.states)
         return DynamicSizes(self.name, self.inputs, states, self.dims, self._file)
 
@@ -104,7 +104,7 @@ class OnnxModel:
         return self._bound(dims, values)
 
     def _bound(self, dims: Mapping[str, int] | None, values: Mapping[str, Any] | None) -> Graph:
-        sizes = self._free.chosen(dims or {})
+        sizes = self._dynamic.chosen(dims or {})
         given = {name: np.asarray(value) for name, value in (values or {}).items()}
         with O.graph(name=self.name) as builder:
             file = self._file or f"<{self.name}>"
@@ -214,7 +214,7 @@ class OnnxModel:
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
         """The dynamic sizes, from arrays by input name, and the inputs that determine shapes."""
-        sizes = self._free.of_arrays(arrays)
+        sizes = self._dynamic.of_arrays(arrays)
         values = {name: arrays[name] for name in self._values}
         while _key(sizes, values) not in self._met:
             try:
@@ -347,7 +347,7 @@ def model_of(
     model = OnnxModel(
         graph_name(stem), inputs, outputs, dict(dims), proto, arrays, file, device, states=kept
     )
-    model._free.check_names(dims)
+    model._dynamic.check_names(dims)
     return model
 
 

@@ -46,10 +46,10 @@ class TorchModel:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Names of the dynamic dimensions: "x_0" is the first of input x."""
-        return self._free.symbols
+        return self._dynamic.symbols
 
     @cached_property
-    def _free(self) -> DynamicSizes:
+    def _dynamic(self) -> DynamicSizes:
         return DynamicSizes(self.name, self.inputs, (), self.dims, None)
 
     def bind(
@@ -60,7 +60,7 @@ class TorchModel:
         Raises UserError for missing or unknown names, for sizes that the program was not exported
         for, and for unsupported operators, listing all of them.
         """
-        symbols = self._symbols(self._free.chosen(dims or {}))
+        symbols = self._symbols(self._dynamic.chosen(dims or {}))
         updated = {
             str(output.target): position
             for position, output in enumerate(self._program.graph_signature.output_specs)
@@ -129,7 +129,7 @@ class TorchModel:
 
     def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
         """The dynamic sizes, from arrays by input name."""
-        return self._free.of_arrays(arrays), {}
+        return self._dynamic.of_arrays(arrays), {}
 
     def input_names(self, graph: Graph) -> dict[str, str]:
         """The program's input names, by the graph's input names."""
@@ -162,7 +162,7 @@ def model_of(
             kind = output.kind.name.lower().replace("_", " ")
             raise UserError(f"the program's output '{output.target}' is a {kind}")
     model = TorchModel(graph_name(name), _inputs(core), dict(dims), core, device)
-    model._free.check_names(dims)
+    model._dynamic.check_names(dims)
     return model if model.symbols else model.bind()
 
 

@@ -62,7 +62,7 @@ class Dependences:
         return [sorted(producers) for producers in found]
 
     def position_of(self, op: Operation) -> int | None:
-        """The position of an operation, or of the one of the block around it."""
+        """The position of an operation, or of the operation of the block that contains it."""
         inner: Operation | None = op
         while inner is not None:
             if (position := self._view.positions.get(inner)) is not None:

@@ -144,12 +144,17 @@ class RowGroup:
 
     def _loops(self, nest: Structured) -> Place | None:
         operands = [*list(nest.op.operands)[: nest.destination], nest.result]
-        if len(self.space.column_dims) > 1 and any(map(self.is_part, operands)):
-            return None
         loops = loops_at(nest, self.space, [self.places.get(value) for value in operands])
-        return loops if loops is not None and suits(nest, self.space, loops) else None
+        return loops if loops is not None and self.takes(nest, loops) else None
 
-    def is_part(self, value: Value) -> bool:
+    def takes(self, nest: Structured, loops: Place) -> bool:
+        """Whether an operation with these loops computes rows from rows that are contiguous."""
+        values = (*nest.op.operands, nest.result)
+        if len(self.space.column_dims) > 1 and any(map(self._is_part, values)):
+            return False
+        return suits(nest, self.space, loops)
+
+    def _is_part(self, value: Value) -> bool:
         """Whether a tensor is or becomes a part of a larger one: columns may be apart in memory."""
         producer = self.view.producers.get(value)
         while producer is not None and producer.name in _VIEWS:
@@ -242,9 +247,7 @@ def grown(
     space, loops = found
     group = RowGroup(view, dependences, space, seed.device)
     position = view.positions[seed.op]
-    if len(space.column_dims) > 1 and any(map(group.is_part, seed.op.operands)):
-        return None
-    if not suits(seed, space, loops) or not group.fits({position: loops}):
+    if not group.takes(seed, loops) or not group.fits({position: loops}):
         return None
     if not group.start(position, seed, loops):
         return None
