@@ -172,13 +172,19 @@ def _check(found: _Foreign, kind: str) -> None:
 
 
 def _check_extent(device: DriverDevice, found: _Foreign, kind: str) -> None:
-    """Raise UserError unless the array is inside one allocation on this GPU."""
-    try:
-        start, nbytes = device.opened().two_numbers("span", found.address)
-    except DeviceMemoryError as error:
-        raise UserError(f"{kind}: {error.what}", notes=error.notes) from None
-    if found.address + found.nbytes > start + nbytes:
-        raise UserError(
-            f"{kind} reports {found.nbytes} bytes at {found.address:#x}, more than its "
-            f"allocation on {device.device_name} has"
-        )
+    """Raise UserError unless the array is in memory on this GPU.
+
+    It may extend over several allocations that its library has mapped to consecutive addresses,
+    as PyTorch does with `expandable_segments`.
+    """
+    reached = found.address
+    while reached < found.address + found.nbytes:
+        try:
+            reached = sum(device.opened().two_numbers("span", reached))
+        except DeviceMemoryError as error:
+            if reached == found.address:
+                raise UserError(f"{kind}: {error.what}", notes=error.notes) from None
+            raise UserError(
+                f"{kind} reports {found.nbytes} bytes at {found.address:#x}, more than its "
+                f"allocation on {device.device_name} has"
+            ) from None

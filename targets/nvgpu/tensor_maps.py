@@ -17,7 +17,7 @@ BYTES, ALIGNMENT = 128, 128
 """Of `CUtensorMap` in cuda.h of CUDA 13; earlier versions align it to 64 bytes."""
 _RANKS = 5
 _STEP = 16  # alignment of addresses and strides, in bytes
-_MOST, _MOST_STRIDE = 1 << 32, 1 << 40
+_MOST, _MOST_STRIDE = 1 << 31, 1 << 40
 
 _MAGIC = 0x786D6170
 _LAYOUT = struct.Struct("<4IQ5Q4Q5I3I")
@@ -60,7 +60,7 @@ def require(map: TensorMap) -> None:
         if not 0 <= stride < _MOST_STRIDE:
             raise UserError(f"a bulk copy of a tensor with a stride of {stride} bytes")
     for size in map.sizes:
-        if not 1 <= size < _MOST:
+        if not 1 <= size <= _MOST:
             raise UserError(f"a bulk copy of a tensor with a dimension of {size}")
 
 

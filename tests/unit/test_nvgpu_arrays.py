@@ -43,6 +43,16 @@ class Library:
         ctypes.memmove(address.value or 0, values.ctypes.data, values.nbytes)
         return Tensor(address.value or 0, values.shape, values.dtype)
 
+    def mapped(self, pieces: Any) -> Tensor:
+        """Pieces of equal size at consecutive addresses, each of which is an allocation."""
+        self._cuda.cuCtxPushCurrent_v2(self._context)
+        address = ctypes.c_uint64()
+        nbytes = ctypes.c_size_t(pieces[0].nbytes)
+        assert self._cuda.stand_in_map(ctypes.byref(address), nbytes, len(pieces)) == 0
+        self._cuda.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+        ctypes.memmove(address.value or 0, pieces.ctypes.data, pieces.nbytes)
+        return Tensor(address.value or 0, (pieces.size,), pieces.dtype)
+
 
 class Tensor:
     """Device memory with the CUDA array interface."""
@@ -224,6 +234,17 @@ def test_unsuitable_memory_is_refused(
     tensor = Library(library).tensor(VALUES.reshape(6, 1).repeat(6, 1))
     tensor.changes = changes
     assert refused(device, tensor).startswith(what)
+
+
+def test_an_array_extends_over_consecutive_mappings(device: NvgpuDevice, library: Path) -> None:
+    """The driver shows one mapping at a time, as it does for memory of cuMemMap."""
+    numbers = np.arange(3 * 256, dtype=np.int32)
+    pieces = Library(library).mapped(numbers.reshape(3, 256))
+    array = device.borrowed(pieces)
+    assert array is not None
+    assert (array.numpy() == numbers).all()
+    pieces.changes = {"shape": (numbers.size + 1,)}
+    assert "more than its allocation on nvgpu0 has" in refused(device, pieces)
 
 
 def test_memory_beyond_the_allocation_is_refused(device: NvgpuDevice, library: Path) -> None:

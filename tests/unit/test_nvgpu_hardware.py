@@ -226,6 +226,8 @@ def test_errors_quote_the_driver(device: NvgpuDevice) -> None:
         ("cuEventQuery=716", DeviceFault, "kernel 'scale': CUDA_ERROR_MISALIGNED_ADDRESS"),
         ("cuEventQuery=702", DeviceTimeout, "kernel 'scale': CUDA_ERROR_LAUNCH_TIMEOUT"),
         ("cuEventQuery=214", DeviceLost, "kernel 'scale': CUDA_ERROR_ECC_UNCORRECTABLE"),
+        ("cuEventQuery=226", DeviceLost, "kernel 'scale': CUDA error 226"),
+        ("cuEventSynchronize=911", DeviceLost, "kernel 'scale': CUDA error 911"),
         ("cuEventQuery=12345", DeviceFault, "kernel 'scale': CUDA error 12345"),
     ],
 )
@@ -248,6 +250,14 @@ def test_a_failed_kernel_ends_the_device_with_its_name(
     device.init_device()
     assert device.zeros(2, "int32").numpy().tolist() == [0, 0]
     assert "release 40: 0 streams, 0 events, 0 modules, 0 allocations" in log(library)
+
+
+def test_text_that_kernels_print_is_written_when_they_end(kernels: Kernels, library: Path) -> None:
+    """NVIDIA's driver writes it in a call that waits; a query of an event does not."""
+    Path(f"{library.parent / 'log'}.grids").write_text("print 6\n")
+    values = kernels.device.zeros(4, "int32")
+    kernels.device.launch(kernels.scale, [values, 4, 2], grid=[6])
+    assert log(library)[-1] == "printed text"
 
 
 @pytest.mark.parametrize("number", [1, 701])

@@ -372,6 +372,17 @@ def test_tensor_maps_require_suitable_memory(address: int, stride: int, message:
         tensor_map(wrong, NvgpuOptions())
 
 
+def test_tensor_maps_have_up_to_two_billion_elements_per_dimension() -> None:
+    """The limit in cuda.h of CUDA 13.5; earlier versions allowed twice as many."""
+    for size in (1 << 31, (1 << 31) + 1):
+        wide = TensorMap(16, "f16", 2, (size, 64), (128, 2), (4, 64), 128)
+        if size == 1 << 31:
+            assert len(tensor_map(wide, NvgpuOptions())) == 128
+            continue
+        with pytest.raises(UserError, match="with a dimension of 2147483649"):
+            tensor_map(wide, NvgpuOptions())
+
+
 @pytest.mark.slow
 def test_a_box_refused_by_the_driver_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(map_tensors, "_MOST_ROWS", 512)

@@ -12,6 +12,7 @@
 #define ALIGNMENT 128 // of boxes in shared memory
 #define CHUNK 16      // bytes: addresses, strides and rows of boxes are multiples
 #define MOST_BOX 256  // elements of a box in a dimension
+#define MOST_SIZE (1ull << 31) // elements of a tensor in a dimension
 #define LOADS 4096    // the most in flight of a block
 
 struct gpu_store {
@@ -43,7 +44,8 @@ static void require_legal(const cuda_tensor_map *map, const char *what)
         sim_fault(map->address, "%s: rows of %llu bytes with a swizzle of %u bytes", what,
                   (unsigned long long)row, map->swizzle_bytes);
     for (uint32_t dim = 0; dim < map->rank; dim++) {
-        if (!map->box[dim] || map->box[dim] > MOST_BOX || !map->sizes[dim] || map->sizes[dim] >> 32)
+        if (!map->box[dim] || map->box[dim] > MOST_BOX || !map->sizes[dim] ||
+            map->sizes[dim] > MOST_SIZE)
             sim_fault(map->address, "%s: %u of %llu elements in dimension %u", what, map->box[dim],
                       (unsigned long long)map->sizes[dim], dim);
         if (dim && (map->strides[dim - 1] % CHUNK || map->strides[dim - 1] >> 40))

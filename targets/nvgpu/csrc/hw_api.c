@@ -53,6 +53,7 @@ static const struct {
     {220, XTC_LOST},      // NVLINK_UNCORRECTABLE
     {221, XTC_IMAGE},     // JIT_COMPILER_NOT_FOUND
     {222, XTC_IMAGE},     // UNSUPPORTED_PTX_VERSION
+    {226, XTC_LOST},      // CONTAINED
     {700, XTC_FAULT},     // ILLEGAL_ADDRESS
     {701, XTC_LAUNCH},    // LAUNCH_OUT_OF_RESOURCES
     {702, XTC_TIMEOUT},   // LAUNCH_TIMEOUT
@@ -66,6 +67,8 @@ static const struct {
     {719, XTC_FAULT},     // LAUNCH_FAILED
     {802, XTC_LOST},      // SYSTEM_NOT_READY
     {803, XTC_NOT_FOUND}, // SYSTEM_DRIVER_MISMATCH
+    {810, XTC_LOST},      // MPS_CLIENT_TERMINATED
+    {911, XTC_LOST},      // EXTERNAL_DEVICE
 };
 
 int32_t hw_api_failed(const hw_api *api, hw_result result, int32_t otherwise, const char *what)

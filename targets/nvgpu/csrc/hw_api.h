@@ -63,6 +63,7 @@ typedef struct {
       (float *milliseconds, hw_handle first, hw_handle second))                                    \
     X(stream_follow, "cuStreamWaitEvent", (hw_handle stream, hw_handle event, unsigned flags))     \
     X(event_query, "cuEventQuery", (hw_handle event))                                              \
+    X(event_wait, "cuEventSynchronize", (hw_handle event))                                         \
     X(module_load, "cuModuleLoadDataEx",                                                           \
       (hw_handle * module, const void *image, unsigned count, int *options, void **values))        \
     X(module_unload, "cuModuleUnload", (hw_handle module))                                         \

@@ -13,10 +13,18 @@ static hw_result find(xtc_device *device, uint64_t address, hw_span *found, int 
     return result;
 }
 
-static bool holds(hw_span span, uint64_t address, uint64_t nbytes)
+// Find the mappings of an array that follow one another: a library may map several allocations to consecutive
+// addresses (cuMemMap), and the driver shows one at a time.
+static hw_result find_all(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found, int *gpu)
 {
-    uint64_t offset = address - span.address;
-    return offset < span.nbytes && nbytes <= span.nbytes - offset;
+    hw_result result = find(device, address, found, gpu);
+    while (!result && *gpu == device->ordinal && nbytes > found->address + found->nbytes - address) {
+        hw_span next;
+        result = find(device, found->address + found->nbytes, &next, gpu);
+        if (!result && *gpu == device->ordinal)
+            found->nbytes += next.nbytes;
+    }
+    return result;
 }
 
 int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found)
@@ -25,12 +33,12 @@ int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, h
     int32_t status = hw_enter(device);
     if (status)
         return status;
-    hw_result result = find(device, address, found, &gpu);
+    hw_result result = find_all(device, address, nbytes, found, &gpu);
     hw_leave(device);
     if (gpu != device->ordinal)
         return xtc_fail(XTC_MEMORY, "0x%llx is in the memory of GPU %d, not of GPU %d",
                         (unsigned long long)address, gpu, device->ordinal);
-    if (result || !holds(*found, address, nbytes))
+    if (result)
         return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
                         (unsigned long long)nbytes, (unsigned long long)address);
     return XTC_OK;

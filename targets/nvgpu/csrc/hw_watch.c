@@ -43,6 +43,10 @@ int32_t hw_wait_for_event(xtc_device *device, hw_handle event, uint64_t begin, c
         }
         pause_after(waited);
     }
+    // The driver writes what kernels have printed when a call waits, but not for a query ("CUDA C++ Programming
+    // Guide", formatted output).
+    if (!result)
+        result = device->api.event_wait(event);
     return hw_status(device, result, XTC_FAULT, what);
 }
 

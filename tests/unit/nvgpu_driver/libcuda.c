@@ -170,6 +170,20 @@ result cuCtxPopCurrent_v2(void **context)
     return 0;
 }
 
+static void remember(uint64_t address, size_t nbytes)
+{
+    pthread_mutex_lock(&lock);
+    blocks++;
+    for (int i = 0; i < 64; i++)
+        if (!memory[i].address) {
+            memory[i].nbytes = nbytes;
+            memory[i].gpu = current;
+            __atomic_store_n(&memory[i].address, address, __ATOMIC_RELEASE);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
 result cuMemAlloc_v2(uint64_t *address, size_t nbytes)
 {
     BEGIN_IN_CONTEXT();
@@ -177,16 +191,17 @@ result cuMemAlloc_v2(uint64_t *address, size_t nbytes)
         return 2;
     *address = (uintptr_t)aligned_alloc(256, (nbytes + 255) / 256 * 256);
     memset((void *)(uintptr_t)*address, 0x55, nbytes);
-    pthread_mutex_lock(&lock);
-    blocks++;
-    for (int i = 0; i < 64; i++)
-        if (!memory[i].address) {
-            memory[i].nbytes = nbytes;
-            memory[i].gpu = current;
-            __atomic_store_n(&memory[i].address, *address, __ATOMIC_RELEASE);
-            break;
-        }
-    pthread_mutex_unlock(&lock);
+    remember(*address, nbytes);
+    return 0;
+}
+
+// Allocations of equal size that are mapped to consecutive addresses, as by cuMemCreate and cuMemMap.
+result stand_in_map(uint64_t *address, size_t nbytes, int count)
+{
+    BEGIN_IN_CONTEXT();
+    *address = (uintptr_t)aligned_alloc(256, nbytes * (size_t)count);
+    for (int i = 0; i < count; i++)
+        remember(*address + nbytes * (size_t)i, nbytes);
     return 0;
 }
 
@@ -362,6 +377,18 @@ result cuEventElapsedTime(float *milliseconds, void *first, void *second)
 result cuEventQuery(void *made)
 {
     BEGIN_IN_CONTEXT();
+    return made == NULL;
+}
+
+// Text that kernels have printed and no call has written yet.
+static int printed;
+
+result cuEventSynchronize(void *made)
+{
+    BEGIN_IN_CONTEXT();
+    if (printed)
+        note("printed text");
+    printed = 0;
     return made == NULL;
 }
 
@@ -649,6 +676,7 @@ result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
         sleep(1);
     if (is_grid("fault", grid_x))
         return 700;
+    printed |= is_grid("print", grid_x);
     clock_us += (double)(grid_x * grid_y * grid_z) * (block_x * block_y * block_z) / 128;
     if (!kernel_of(function))
         ((void (*)(void **))function)(parameters);
