@@ -209,6 +209,10 @@ MANY_BLOCKS = "xtc.many_blocks"
 """Unit attribute on a tile kernel for launches of many blocks: half as many, of twice the size,
 keep the multiprocessors as busy. Written when a kernel is transcribed."""
 
+OVERLAPPING = "xtc.overlapping"
+"""Unit attribute on a tile kernel for launches whose arguments overlap in memory: a store to one
+of them may change another. Written when a kernel is transcribed."""
+
 NOTES = "xtc.notes"
 """Array of strings on a tile kernel, `"file.py:12:9: ..."`: remarks of passes to its author.
 Written by passes that do not transform the kernel, read by `Kernel.notes`."""

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.ir.analysis.views import VIEWS
+from xtc.ir.attributes import OVERLAPPING
 from xtc.ir.mlir import (
     ArrayAttr,
+    Attribute,
     DenseI64ArrayAttr,
     DictAttr,
     FunctionType,
@@ -91,11 +93,17 @@ def add_argument(kernel: Operation, type: Type) -> Value:
 
 
 def set_apart(kernel: Operation) -> None:
-    """Mark the buffers of a kernel as disjoint, as on the host, and as aligned."""
+    """Mark the buffers of a kernel as disjoint, as on the host, and as aligned.
+
+    A kernel whose arguments may overlap is an exception: the code generator would read a buffer
+    that another one changes through the cache of constant data (ld.global.nc), or only once.
+    """
     with kernel.context:
         i64 = IntegerType.get_signless(64)
-        aligned = IntegerAttr.get(i64, BUFFER_ALIGNMENT)
-        apart = DictAttr.get({"llvm.noalias": UnitAttr.get(), "llvm.align": aligned})
+        marks: dict[str, Attribute] = {"llvm.align": IntegerAttr.get(i64, BUFFER_ALIGNMENT)}
+        if OVERLAPPING not in kernel.attributes:
+            marks["llvm.noalias"] = UnitAttr.get()
+        apart = DictAttr.get(marks)
         kernel.attributes["arg_attrs"] = ArrayAttr.get(
             [
                 apart if isinstance(argument.type, MemRefType) else DictAttr.get({})

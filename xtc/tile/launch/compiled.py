@@ -16,7 +16,7 @@ from xtc.core.errors import UserError, XtcError
 from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
-from xtc.ir.attributes import LOCAL_BYTES, MANY_BLOCKS, NOTES, WARPS
+from xtc.ir.attributes import LOCAL_BYTES, MANY_BLOCKS, NOTES, OVERLAPPING, WARPS
 from xtc.ir.builders.tile import cluster_of, location_text, number_of
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -67,6 +67,7 @@ class Kernel:
         device: Any,
         as_written: bool = False,
         many_blocks: bool = False,
+        overlapping: bool = False,
     ) -> None:
         self.name = cls.__name__
         self._made_of = (cls, schedule, constants, device)
@@ -81,6 +82,8 @@ class Kernel:
         with self._module.context:
             if many_blocks:
                 self.function.attributes[MANY_BLOCKS] = UnitAttr.get()
+            if overlapping:
+                self.function.attributes[OVERLAPPING] = UnitAttr.get()
             run_stages(self._module, self.support.pipeline.until("source"))
         self._grids: dict[Any, list[int]] = {}
         self._found: dict[tuple[Operation, str], list[Operation]] = {}
@@ -113,6 +116,16 @@ class Kernel:
     def undivided(self) -> Kernel:
         """The same kernel with its work partitioned as in the source."""
         return Kernel(*self._made_of, as_written=True)
+
+    @cached_property
+    def may_overlap(self) -> bool:
+        """Whether the arguments of a launch may overlap in memory, where the kernel writes."""
+        return OVERLAPPING in self.function.attributes
+
+    @cached_property
+    def overlapping(self) -> Kernel:
+        """The same kernel, as written, for launches whose arguments overlap in memory."""
+        return Kernel(*self._made_of, as_written=True, overlapping=True)
 
     @cached_property
     def for_many_blocks(self) -> Kernel:

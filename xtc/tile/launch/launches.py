@@ -8,6 +8,7 @@ copied back or freed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,8 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> Replay | N
     launched = _Launch(kernel, device, kernel.words(values))
     try:
         launched.take_arguments()
+        if not kernel.may_overlap and overlap(launched.arguments, kernel.written):
+            return kernel.overlapping.launch(device, values)
         launched.make_buffers(values)
         try:
             maps = kernel.maps_on(device, values, launched.arguments)
@@ -70,6 +73,19 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> Replay | N
         launched.free()
 
 
+def overlap(arguments: Sequence[Any], written: Sequence[bool]) -> bool:
+    """Whether arrays of different arguments overlap on the device, one of which is written."""
+    spans = [
+        (array.address, array.address + array.nbytes, changes)
+        for array, changes in zip(arguments, written, strict=True)
+        if isinstance(array, DeviceArray)
+    ]
+    return any(
+        first[0] < second[1] and second[0] < first[1] and (first[2] or second[2])
+        for first, second in itertools.combinations(spans, 2)
+    )
+
+
 class _Launch:
     """The device resources of a launch while it runs."""
 
@@ -78,6 +94,7 @@ class _Launch:
         self._streams = streams_of(device, words)
         self._made: list[DeviceArray] = []
         self._copies: list[tuple[DeviceArray, Any]] = []
+        self._copied_from: list[tuple[Any, DeviceArray, bool]] = []
         self.arguments: list[Any] = []
 
     def take_arguments(self) -> None:
@@ -132,8 +149,11 @@ class _Launch:
         # Devices treat 8-bit floats as codes, whatever the pointer's type.
         is_coded = word.itemsize == 1 and word.dtype.kind not in "biu"
         plain = word.view(np.uint8) if is_coded else word
-        array: DeviceArray = self._device.array(plain)
-        self._made.append(array)
+        array = self._known_copy(plain, written)
+        if array is None:
+            array = self._device.array(plain)
+            self._made.append(array)
+        self._copied_from.append((plain, array, written))
         if written:
             if not word.flags.writeable:
                 raise UserError(
@@ -142,6 +162,20 @@ class _Launch:
                 )
             self._copies.append((array, plain))
         return array
+
+    def _known_copy(self, word: np.ndarray[Any, Any], written: bool) -> DeviceArray | None:
+        """The copy of an array that is another argument, too; None if there is none."""
+        for other, array, changes in self._copied_from:
+            if not np.shares_memory(word, other):
+                continue
+            if _place(word) == _place(other):
+                return array
+            if written or changes:
+                raise UserError(
+                    f"two arrays of {self._kernel.name} overlap, and it writes one of them",
+                    hints=["pass parts of an array on the device: device.array(...)"],
+                )
+        return None
 
     def _check(self, found: DeviceArray, kind: PointerType, written: bool) -> None:
         element = kind.element
@@ -158,3 +192,8 @@ class _Launch:
                 f"takes {element}",
                 hints=["convert the array, or annotate the pointer with its type"],
             )
+
+
+def _place(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """What two arrays of the same elements have in common."""
+    return array.ctypes.data, array.shape, array.strides, array.dtype
