@@ -14,6 +14,7 @@ typedef struct {
     uint32_t max_block[3], max_grid[3];
     uint64_t shared_address; // of the shared memory of a block
     uint32_t shared_bytes;   // the most shared memory of a block
+    uint32_t sms, threads_sm, blocks_sm, shared_bytes_sm; // multiprocessors, and the most that each holds
     uint32_t shuffled;       // whether the order of blocks and threads is random
     uint32_t races;          // whether unordered conflicting accesses are faults
     uint32_t banks;          // whether bank conflicts in shared memory are counted

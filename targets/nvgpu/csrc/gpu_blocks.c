@@ -129,11 +129,31 @@ static void resume_until(uint32_t most)
         }
 }
 
+// The blocks that the GPU holds at the same time, if their registers fit: a block waits in vain for another one
+// that begins only when one of these has ended.
+static uint32_t held_blocks(void)
+{
+    const gpu_machine *machine = &gpu->machine;
+    uint32_t warps = (gpu_thread_count + CUDA_WARP - 1) / CUDA_WARP;
+    uint32_t reserved = machine->shared_bytes_sm - machine->shared_bytes; // by the system for a block
+    uint32_t unit = 128, shared = (gpu_shape.shared_bytes + reserved + unit - 1) / unit * unit;
+    uint32_t most = machine->threads_sm / CUDA_WARP / warps;
+    if (most > machine->blocks_sm)
+        most = machine->blocks_sm;
+    if (most > machine->shared_bytes_sm / shared)
+        most = machine->shared_bytes_sm / shared;
+    return most * machine->sms;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 void gpu_run_clusters(bool (*next)(uint64_t *cluster))
 {
-    uint32_t size = gpu_cluster_size(), most = RESIDENT_THREADS / gpu_thread_count;
-    if (most > RESIDENT_BLOCKS)
-        most = RESIDENT_BLOCKS;
+    uint32_t size = gpu_cluster_size();
+    uint32_t most = least(held_blocks(), least(RESIDENT_BLOCKS, RESIDENT_THREADS / gpu_thread_count));
     uint64_t taken;
     waiting = NULL;
     last = &waiting;
