@@ -42,3 +42,51 @@ def test_the_number_of_blocks_is_limited_by_each_resource(
     arch: str, registers: int, threads: int, shared: int, blocks: int
 ) -> None:
     assert resident_blocks(MACHINES[arch], registers, threads, shared) == blocks
+
+
+@pytest.mark.parametrize(
+    ("arch", "registers", "threads", "shared", "blocks"),
+    [
+        ("sm_80", 191, 928, 5009, 0),
+        ("sm_80", 44, 288, 140252, 1),
+        ("sm_80", 58, 416, 60108, 2),
+        ("sm_80", 100, 160, 45081, 3),
+        ("sm_80", 16, 480, 15027, 4),
+        ("sm_80", 23, 352, 5009, 5),
+        ("sm_80", 226, 32, 20036, 7),
+        ("sm_80", 16, 224, 15027, 9),
+        ("sm_80", 51, 96, 10018, 12),
+        ("sm_86", 233, 864, 35063, 0),
+        ("sm_86", 30, 416, 90162, 1),
+        ("sm_86", 240, 96, 50090, 2),
+        ("sm_86", 44, 160, 30054, 3),
+        ("sm_86", 16, 352, 20036, 4),
+        ("sm_86", 23, 288, 5009, 5),
+        ("sm_86", 51, 160, 5009, 7),
+        ("sm_86", 65, 32, 10018, 9),
+        ("sm_86", 51, 96, 5009, 12),
+        ("sm_89", 156, 608, 90162, 0),
+        ("sm_89", 37, 800, 55099, 1),
+        ("sm_89", 163, 160, 25045, 2),
+        ("sm_89", 23, 160, 25045, 3),
+        ("sm_89", 177, 32, 20036, 4),
+        ("sm_89", 23, 288, 15027, 5),
+        ("sm_89", 51, 160, 0, 7),
+        ("sm_89", 121, 32, 10018, 9),
+        ("sm_89", 163, 32, 0, 12),
+        ("sm_90a", 219, 864, 50090, 0),
+        ("sm_90a", 30, 800, 125225, 1),
+        ("sm_90a", 247, 96, 95171, 2),
+        ("sm_90a", 114, 160, 55099, 3),
+        ("sm_90a", 65, 224, 45081, 4),
+        ("sm_90a", 16, 352, 10018, 5),
+        ("sm_90a", 30, 288, 10018, 7),
+        ("sm_90a", 16, 224, 5009, 9),
+        ("sm_90a", 163, 32, 15027, 12),
+    ],
+)
+def test_the_number_of_blocks_is_that_of_the_occupancy_header(
+    arch: str, registers: int, threads: int, shared: int, blocks: int
+) -> None:
+    """Results of cudaOccMaxActiveBlocksPerMultiprocessor in cuda_occupancy.h of CUDA 13.5."""
+    assert resident_blocks(MACHINES[arch], registers, threads, shared) == blocks
