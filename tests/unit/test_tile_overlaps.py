@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches whose arguments overlap in memory: a store to one of them changes the others."""
+"""Memory that is read again after a change: by other threads, or through another argument."""
 
 from __future__ import annotations
 
@@ -32,8 +32,32 @@ class ReadAgain(tile.Script):
         self.store_global(z, self.load_global(x, offsets=[0], shape=[128]), offsets=[0])
 
 
+class Shifted(tile.Script):
+    """x[i] = 2 x[i + 1], and z[i] = x[i + 1] after that, which another thread has changed."""
+
+    def __call__(self, x_ptr: ~float32, z_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        x = self.global_view(x_ptr, dtype=float32, shape=[129])
+        z = self.global_view(z_ptr, dtype=float32, shape=[128])
+        a = self.load_global(x, offsets=[1], shape=[128])
+        self.sync()
+        self.store_global(x, a * 2.0, offsets=[0])
+        self.sync()
+        self.store_global(z, self.load_global(x, offsets=[1], shape=[128]), offsets=[0])
+
+
 def accesses(ptx: str) -> list[str]:
     return re.findall(r"(?:ld|st)\.global[.a-z]*(?=\.)", ptx)
+
+
+def test_memory_that_other_threads_change_is_read_again() -> None:
+    """A thread's own store does not change the element that it has read: the barrier does."""
+    kernel = Shifted().compile(None, None)
+    assert accesses(kernel.ptx) == ["ld.global", "st.global", "ld.global", "st.global"]
+    x, z = np.arange(129, dtype=np.float32), np.zeros(128, np.float32)
+    Shifted()(x, z)
+    assert (z[:-1] == 2 * np.arange(2, 129)).all()
 
 
 def test_memory_that_another_argument_changes_is_read_again() -> None:

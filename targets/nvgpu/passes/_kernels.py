@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xtc.ir.analysis.effects import written_memrefs
 from xtc.ir.analysis.views import VIEWS
 from xtc.ir.attributes import OVERLAPPING
 from xtc.ir.mlir import (
     ArrayAttr,
-    Attribute,
+    BlockArgument,
     DenseI64ArrayAttr,
     DictAttr,
     FunctionType,
@@ -21,6 +22,7 @@ from xtc.ir.mlir import (
     TypeAttr,
     UnitAttr,
     Value,
+    all_operations,
 )
 from xtc.ir.partition import top_level
 from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
@@ -59,6 +61,12 @@ GRID_SIZE = "nvvm.read.ptx.sreg.nctaid.x"
 """The number of blocks in x, likewise."""
 
 
+_TILE_READS = (
+    *("tile.load_global", "tile.copy_async", "tile.tma_load", "tile.tma_multicast"),
+    "tile.tensor_map",
+)
+"""Operations of tile kernels that read global memory, and write none of it."""
+
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
 
 
@@ -93,23 +101,43 @@ def add_argument(kernel: Operation, type: Type) -> Value:
 
 
 def set_apart(kernel: Operation) -> None:
-    """Mark the buffers of a kernel as disjoint, as on the host, and as aligned.
+    """Mark the buffers of a kernel as aligned, and those that it only reads as disjoint.
 
-    A kernel whose arguments may overlap is an exception: the code generator would read a buffer
-    that another one changes through the cache of constant data (ld.global.nc), or only once.
+    For LLVM, no barrier or wait changes a disjoint buffer, although other threads may have written
+    it: a kernel would not read again what it also writes. A kernel whose arguments may overlap has
+    no disjoint buffers: it would read one that another one changes through the cache of constant
+    data (ld.global.nc), or only once.
     """
     with kernel.context:
         i64 = IntegerType.get_signless(64)
-        marks: dict[str, Attribute] = {"llvm.align": IntegerAttr.get(i64, BUFFER_ALIGNMENT)}
-        if OVERLAPPING not in kernel.attributes:
-            marks["llvm.noalias"] = UnitAttr.get()
-        apart = DictAttr.get(marks)
+        aligned = {"llvm.align": IntegerAttr.get(i64, BUFFER_ALIGNMENT)}
+        apart = {**aligned, "llvm.noalias": UnitAttr.get()}
+        arguments = kernel.regions[0].blocks[0].arguments
+        changed = set(arguments) if OVERLAPPING in kernel.attributes else _changed(kernel)
+        marks = [aligned if argument in changed else apart for argument in arguments]
         kernel.attributes["arg_attrs"] = ArrayAttr.get(
             [
-                apart if isinstance(argument.type, MemRefType) else DictAttr.get({})
-                for argument in kernel.regions[0].blocks[0].arguments
+                DictAttr.get(mark if isinstance(argument.type, MemRefType) else {})
+                for argument, mark in zip(arguments, marks, strict=True)
             ]
         )
+
+
+def _changed(kernel: Operation) -> set[Value]:
+    """The buffers that a kernel may write, and other values."""
+    ops = [op for op in all_operations(kernel) if op.name not in _TILE_READS]
+    single = [op for op in ops if op.name.startswith("linalg.") or not len(op.regions)]
+    found = {_source(value) for op in single for value in written_memrefs(op)}
+    arguments = set(kernel.regions[0].blocks[0].arguments)
+    carried = (value for value in found - arguments if isinstance(value, BlockArgument))
+    return found | arguments if any(carried) else found
+
+
+def _source(value: Value) -> Value:
+    """The buffer that a value is a view of, or a cast of."""
+    while not isinstance(value, BlockArgument) and len(value.owner.operands):
+        value = value.owner.operands[0]
+    return value
 
 
 def set_shape(kernel: Operation, grid: Sequence[int], block: Sequence[int]) -> None:

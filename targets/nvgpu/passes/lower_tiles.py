@@ -137,6 +137,7 @@ class _Lowering(HopperLowerings):
     def run(self) -> None:
         kernel, block = self.kernel, self.kernel.regions[0].blocks[0]
         old = [view.operation for view in block.operations]
+        set_apart(kernel)
         with kernel.location, InsertionPoint(old[0]):
             self.thread = self.first_thread = register(THREAD_ID)
             nbytes = shared_bytes(kernel)
@@ -148,7 +149,6 @@ class _Lowering(HopperLowerings):
             op.erase()
         grid = shape(kernel)[0] if GRID in kernel.attributes else [0, 0, 0]
         set_shape(kernel, grid, [self.threads])
-        set_apart(kernel)
         del kernel.attributes[WARPS]
         if not nbytes and SHARED_BYTES in kernel.attributes:
             del kernel.attributes[SHARED_BYTES]
