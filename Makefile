@@ -37,7 +37,7 @@ title = @printf '== %s\n' '$@'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv links demo demo-text check check-fast check-long lint format types floors check-lit \
+.PHONY: help venv links demo demo-text check check-fast check-long lint format types layers check-lit \
   check-lit-fast check-lit-host check-lit-c check-lit-tile unit unit-fast unit-long unit-random docs-paths update-checks docs clean \
   bench-networks
 
@@ -69,7 +69,7 @@ demo: $(READY) ## run networks that read handwritten digits on every target, and
 demo-text: $(READY) ## read text in a picture by three networks from ONNX files, beside ONNX Runtime
 	@$(PY) -m examples.text.demo $(ARGS)
 
-check: lint types floors check-lit unit ## all checks; they must pass before a change is merged
+check: lint types layers check-lit unit ## all checks; they must pass before a change is merged
 check-fast: lint check-lit-fast unit-fast ## the checks that do not run compiled code
 check-long: check-lit unit-long ## the lit tests, then the unit tests with many more random cases
 
@@ -87,7 +87,7 @@ types: $(READY) ## types, strictly (mypy)
 	@$(PY) -m mypy
 	@$(PY) -m mypy --explicit-package-bases $(TYPED)
 
-floors: $(READY) ## import layers: which package may import which (import-linter)
+layers: $(READY) ## import layers: which package may import which (import-linter)
 	$(title)
 	@$(BIN)lint-imports --no-logo
 
@@ -117,7 +117,7 @@ check-lit-%: $(READY) ## lit tests of one target
 	@test -d $(TESTS)/targets/$* || { echo 'no folder $(TESTS)/targets/$*'; exit 2; }
 	@$(LIT) $(TESTS)/targets/$*
 
-unit: $(READY) ## unit tests, and the rules of the house (pytest)
+unit: $(READY) ## unit tests, and the project's own rules (pytest)
 	$(title)
 	@$(PYTEST)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house rules that no general tool checks; tests/unit/test_house_rules.py applies them.
+"""The project's rules that no general tool checks; tests/unit/test_repository_rules.py applies them.
 
 Every rule takes the repository's root and returns its violations, one line each.
 """

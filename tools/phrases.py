@@ -7,15 +7,15 @@ import bisect
 import re
 from pathlib import Path
 
-from tools.house_rules import files_of
+from tools.repository_rules import files_of
 
 FOLDERS = ("xtc", "targets", "mlir_passes", "examples", "benchmarks", "tools", "docs", "tests")
 PAGES = ("README.md", "CONTRIBUTING.md")
 SUFFIXES = {".py", ".c", ".h", ".md"}
 EXEMPT = {  # quote the phrases
     "docs/style.md",
-    "tools/house_phrases.py",
-    "tests/unit/test_house_rules.py",
+    "tools/phrases.py",
+    "tests/unit/test_repository_rules.py",
 }
 MARKER = re.compile(r"^[\s#/*]*")
 # What to write instead, by the phrase.
