@@ -195,7 +195,7 @@ UPMEM_LIBRARY = _declare(
     "XTC_UPMEM_LIBRARY",
     str,
     "",
-    "set for build programs: the folder of the host's DPU library",
+    "folder of the host's DPU library; xtc sets it for build programs",
 )
 
 
