@@ -112,7 +112,7 @@ class NestLoop:
         fuse: the operands whose producer is fused into this loop.
         consumer: the consumer of the result is fused into this loop.
         distribute: the axis of the processor mesh that shares the iterations, or "".
-        spread: the operands sharded over the memory mesh, by number, with an axis of it, or `*`,
+        shard: the operands sharded over the memory mesh, by number, with an axis of it, or `*`,
             for each dimension.
         external: the function that replaces the loops inside this one, or None.
         where: its location, for messages.
@@ -130,7 +130,7 @@ class NestLoop:
     fuse: tuple[int, ...] = ()
     consumer: bool = False
     distribute: str = ""
-    spread: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    shard: tuple[tuple[int, tuple[str, ...]], ...] = ()
     external: External | None = None
     where: SourceLocation | None = field(default=None, compare=False, repr=False)
 
@@ -301,25 +301,25 @@ def _is_of_result(nest: Nest, loop: NestLoop) -> bool:
     return axis is not None and not axis.reduction
 
 
-def words_of(loop: NestLoop) -> list[str]:
+def annotations_of(loop: NestLoop) -> list[str]:
     """The annotations of a loop, for printing."""
-    words = []
+    annotations = []
     if loop.distribute:
-        words.append(f"distribute {loop.distribute}")
+        annotations.append(f"distribute {loop.distribute}")
     if loop.parallelize:
-        words.append("parallelize")
+        annotations.append("parallelize")
     if loop.unroll:
-        words.append(f"unroll {loop.unroll}")
+        annotations.append(f"unroll {loop.unroll}")
     if loop.vectorize:
-        words.append("vectorize in any order" if loop.reassociate else "vectorize")
+        annotations.append("vectorize in any order" if loop.reassociate else "vectorize")
     if loop.buffer:
-        words.append("buffer")
-    words += [f"pack {operand}" for operand in loop.pack]
-    words += [f"fuse {operand}" for operand in loop.fuse]
-    words += ["fuse consumer"] * loop.consumer
-    words += [f"spread {operand} [{', '.join(axes)}]" for operand, axes in loop.spread]
-    words += [f"external {loop.external.function}"] if loop.external else []
-    return words
+        annotations.append("buffer")
+    annotations += [f"pack {operand}" for operand in loop.pack]
+    annotations += [f"fuse {operand}" for operand in loop.fuse]
+    annotations += ["fuse consumer"] * loop.consumer
+    annotations += [f"shard {operand} [{', '.join(axes)}]" for operand, axes in loop.shard]
+    annotations += [f"external {loop.external.function}"] if loop.external else []
+    return annotations
 
 
 def nest_text(nest: Nest, title: str) -> str:
@@ -334,8 +334,8 @@ def nest_text(nest: Nest, title: str) -> str:
 def _lines(nest: Nest, title: str, depth: int) -> list[str]:
     lines = []
     for extent in nest.extents():
-        words = words_of(extent.loop)
-        comment = f"  // {', '.join(words)}" if words else ""
+        annotations = annotations_of(extent.loop)
+        comment = f"  // {', '.join(annotations)}" if annotations else ""
         by = f" step {extent.step}" if extent.step > 1 else ""
         lines.append(f"{'  ' * depth}for {extent.loop.name} in 0..{extent.size}{by}{comment}")
         depth += 1

@@ -63,7 +63,7 @@ def _suits(contraction: NarrowContraction, scheduled: Scheduled) -> bool:
         contraction.total == _WIDE
         and any(loop.vectorize for loop in loops)
         and not group_loops(scheduled.nest)
-        and not any(loop.fuse or loop.distribute or loop.spread for loop in loops)
+        and not any(loop.fuse or loop.distribute or loop.shard for loop in loops)
         and not scheduled.nest.segments
     )
 

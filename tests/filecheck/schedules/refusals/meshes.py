@@ -43,9 +43,9 @@ refused(lambda: meshed().distributed_buffer_at("i", 0, ["mx", "*"]))
 refused_data({"i": {"distribute": 1}})
 # CHECK:      C: distribute of 'i' takes an axis of the processor mesh, not 1
 # CHECK-NEXT:   hint: {distribute: px}
-refused_data({"i": {"spread": [0]}})
-# CHECK:      C: spread of 'i' takes axes of the memory mesh by operand
-# CHECK-NEXT:   hint: {spread: {1: [mx, '*']}} shards the first dimension of the second operand
+refused_data({"i": {"shard": [0]}})
+# CHECK:      C: shard of 'i' takes axes of the memory mesh by operand
+# CHECK-NEXT:   hint: {shard: {1: [mx, '*']}} shards the first dimension of the second operand
 refused_data({"i": {"distribute": "px"}})
 # CHECK:      'i' of C is distributed, but no processor mesh is defined
 # CHECK-NEXT:   hint: schedule.define_processor_mesh(...) first
