@@ -155,11 +155,11 @@ def board_named(name: str) -> BoardDescription:
             f"there is no board '{name}'",
             hints=[*did_you_mean(name, board_names()), "or name a YAML file of a board of yours"],
         )
-    return _shipped(name)
+    return _bundled(name)
 
 
 @functools.lru_cache(maxsize=64)
-def _shipped(name: str) -> BoardDescription:
+def _bundled(name: str) -> BoardDescription:
     return _read(_BOARDS / f"{name}.yaml")
 
 

@@ -15,13 +15,13 @@ class Numbering:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """Reserve a number until `give_back` releases it."""
+        """Reserve a number until `release` releases it."""
         with self._lock:
             number = next(n for n in itertools.count() if n not in self._taken)
             self._taken.add(number)
             return number
 
-    def give_back(self, number: int) -> None:
+    def release(self, number: int) -> None:
         """Release a number that `take` returned."""
         with self._lock:
             self._taken.remove(number)

@@ -90,11 +90,11 @@ class ScheduleReader:
     @property
     def _over_tiles(self) -> list[Extent]:
         """Loops over tiles, and loops over axes that the user did not tile."""
-        outer = [e for e in self._extents[: self._tile_begin] if not self._is_of_dpus(e)]
+        outer = [e for e in self._extents[: self._tile_begin] if not self._is_shared_by_dpus(e)]
         inner = [e for e in self._extents[self._tile_begin :] if self._is_open(e)]
         return [*outer, *inner]
 
-    def _is_of_dpus(self, extent: Extent) -> bool:
+    def _is_shared_by_dpus(self, extent: Extent) -> bool:
         """Whether DPUs share a loop, and another loop divides their rows further."""
         if extent.loop not in shard_loops(self.entry.nest):
             return False

@@ -108,7 +108,7 @@ class Code:
     def branch(self, condition: str, then: BasicBlock, otherwise: BasicBlock) -> None:
         self._end(f"br i1 {condition}, label %{then.label}, label %{otherwise.label}")
 
-    def give_back(self, operand: str) -> None:
+    def emit_return(self, operand: str) -> None:
         """Emit the return of `type value` or `void`."""
         if not self.block.done:
             self.flush()
