@@ -34,7 +34,7 @@ class Knob(Generic[T]):
         os.environ[self.name] = text  # noqa: TID251  the one place
 
     def get(self) -> T:
-        """The parsed value, or the default where unset or empty. Raises UserError on bad text."""
+        """The parsed value, or the default if unset or empty. Raises UserError for invalid text."""
         text = os.environ.get(self.name, "")  # noqa: TID251  the one place
         if not text:
             return self.default

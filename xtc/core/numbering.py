@@ -8,7 +8,7 @@ import threading
 
 
 class Numbering:
-    """Hands out the smallest free number from 0. Thread-safe."""
+    """Assigns the smallest free number from 0. Thread-safe."""
 
     def __init__(self) -> None:
         self._taken: set[int] = set()

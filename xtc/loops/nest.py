@@ -26,7 +26,7 @@ class Axis:
         name: its name.
         size: its number of iterations.
         reduction: whether it is a reduction dimension.
-        groups: the numbers of adjacent terms that an instruction can sum at once.
+        groups: the numbers of adjacent elements that an instruction can sum at once.
         unordered: whether elements along it can be combined in any order, like integers.
     """
 
@@ -39,7 +39,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Space:
-    """The iteration space of an operation, with what schedules need to know of it.
+    """The iteration space of an operation, with the properties that schedules depend on.
 
     Attributes:
         axes: the dimensions of the iteration space, in the operation's order.
@@ -69,7 +69,7 @@ class Space:
 
     @property
     def reduced(self) -> int:
-        """The number of terms in an element's reduction."""
+        """The number of elements that are reduced to one."""
         return math.prod(axis.size for axis in self.axes if axis.reduction)
 
     def axis(self, name: str) -> Axis | None:
@@ -105,7 +105,7 @@ class NestLoop:
         name: the user's name for it; by default `i` or `i#4`.
         unroll: the unroll factor; 0 for none, `ALL` for complete unrolling.
         vectorize: the loop becomes vector instructions.
-        reassociate: the vectors of a reduction may change the order of its terms.
+        reassociate: the vectors of a reduction may change its order.
         parallelize: the iterations run on several threads.
         buffer: the result's tile inside this loop is computed in a local buffer.
         pack: the operands whose tile inside this loop is packed into a buffer first.

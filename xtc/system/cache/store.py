@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cache: entries looked up, published by one rename, and dropped when they are too many.
 
-A killed process leaves at most a folder that a later one sweeps. Whatever is wrong with the cache,
-the worst that happens is a miss: a cache that cannot be used is one warning, never an error.
+A killed process leaves at most a folder that a later one removes. A cache that cannot be used causes
+one warning and misses, never an error.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Entry:
     """One entry.
 
     Attributes:
-        key: what it is found by.
-        folder: where its files are.
+        key: its key in the cache.
+        folder: the folder of its files.
         size: bytes on disk, in whole pages.
         used: when it was published or last hit, in seconds since the epoch.
     """
@@ -64,7 +64,7 @@ class Removed:
 class ArtifactCache:
     """Folders of files by key, below `root`, which is made with mode 0700.
 
-    When the entries pass `limit_bytes`, those unused for longest go. Any number of processes and
+    When the entries exceed `limit_bytes`, the least recently used ones are removed. Any number of processes and
     threads may use one cache; none waits for another.
     """
 

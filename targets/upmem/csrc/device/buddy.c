@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buddy allocator (Knowlton: A fast storage allocator, 1965). One byte per smallest block tells
- * what begins there: a free or a used block and its order, or nothing. */
+/* A buddy allocator (Knowlton: A fast storage allocator, 1965). One byte per smallest block
+ * describes the block that begins there: free or used, and its order; or none. */
 #include <alloc.h>
 #include <atomic_bit.h>
 #include <stdint.h>
