@@ -77,8 +77,8 @@ class Fifo:
         """Pop everything from an output; returns the elements of each DPU, oldest first."""
         if self.is_input:
             raise UserError("an input FIFO is emptied by the DPU")
-        room = self.capacity * self.element_bytes
-        buffers = [ctypes.create_string_buffer(room) for _ in self._set]
+        nbytes = self.capacity * self.element_bytes
+        buffers = [ctypes.create_string_buffer(nbytes) for _ in self._set]
         for dpu, buffer in zip(self._set, buffers, strict=True):
             lib.call("dpu_fifo_prepare_xfer", dpu.handle, byref(self._link), buffer)
         lib.call("dpu_fifo_push_xfer", self._set.handle, byref(self._link), 0)

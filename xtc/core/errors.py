@@ -60,7 +60,7 @@ class ToolError(XtcError):
 
 
 class CompileError(XtcError):
-    """A pass, the translation or the code generator failed; with diagnostics and a command that reproduces it."""
+    """A pass, the translation or the code generator failed; has diagnostics and a reproducer."""
 
 
 class ChildDied(CompileError):  # noqa: N818

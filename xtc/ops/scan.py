@@ -28,8 +28,8 @@ class Scan(Operator):
 
     Operands are the initial state, then `rows` tensors of which each iteration reads one row, then
     tensors that each iteration reads whole. The body is a graph as lines of YAML, with inputs in
-    the same order. The iterations are one loop in the IR, regardless of their number; on a device they
-    are unrolled.
+    the same order. The iterations are one loop in the IR, regardless of their number; on a
+    device they are unrolled.
     """
 
     name: ClassVar[str] = "scan"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xtc_targets.wse.sema import types as t
 
-CLOCK, LIMIT, STACK, FLOOR = 8, 16, 24, 28
+CLOCK, LIMIT, STACK, STACK_LIMIT = 8, 16, 24, 28
 """Offsets in `wse_pe_head` of `csrc/wse_code.h`; the address of the memory is at 0."""
 
 

@@ -39,7 +39,7 @@ _DAMAGE = (
 
 
 class BadEntryError(Exception):
-    """The entry differs from the entry that was published under its key; the text gives the difference."""
+    """The entry differs from the published one; the text gives the difference."""
 
 
 class UnreadableEntryError(Exception):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cache: entries looked up, published by one rename, and dropped when they are too many.
 
-A killed process leaves at most a folder that a later one removes. A cache that cannot be used causes
-one warning and misses, never an error.
+A killed process leaves at most a folder that a later one removes. A cache that cannot be used
+causes one warning and misses, never an error.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Removed:
 class ArtifactCache:
     """Folders of files by key, below `root`, which is made with mode 0700.
 
-    When the entries exceed `limit_bytes`, the least recently used ones are removed. Any number of processes and
-    threads may use one cache; none waits for another.
+    When the entries exceed `limit_bytes`, the least recently used ones are removed. Any number of
+    processes and threads may use one cache; none waits for another.
     """
 
     root: Path
