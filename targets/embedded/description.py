@@ -198,7 +198,7 @@ def _region(name: str, data: object) -> Region:
         raise ValueError(f"{name.lower()} has an address and bytes")
     region = Region(name, _number(data["address"]), _number(data["bytes"]))
     if region.address % _PAGE or region.nbytes % _PAGE or not region.nbytes:
-        raise ValueError(f"address and bytes of {name.lower()} are multiples of {_PAGE}")
+        raise ValueError(f"address and bytes of {name.lower()} must be multiples of {_PAGE}")
     return region
 
 

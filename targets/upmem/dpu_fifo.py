@@ -54,7 +54,7 @@ class Fifo:
         too long.
         """
         if not self.is_input:
-            raise UserError("an output FIFO is filled by the DPU")
+            raise UserError("push needs an input FIFO; only the DPU pushes into an output FIFO")
         given = elements if len(elements) > 1 else elements * len(self._set)
         if len(given) != len(self._set):
             raise UserError(f"{len(given)} elements do not fit {len(self._set)} DPUs")

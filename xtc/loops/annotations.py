@@ -45,7 +45,7 @@ def read_annotations(value: Located, loop: str) -> Annotations:
         for name, _ in found:
             if name not in ANNOTATIONS:
                 hints = did_you_mean(name, ANNOTATIONS)
-                raise UserError(f"'{loop}' cannot be {shown(name)}", hints=hints)
+                raise UserError(f"unknown annotation {shown(name)} of '{loop}'", hints=hints)
         return [(name, argument) for name, argument in found if argument is not False]
 
 

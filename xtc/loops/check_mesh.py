@@ -101,7 +101,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
             raise IncompleteError(
                 f"'{loop.name}' of {title} cannot be distributed over '{loop.distribute}' inside "
                 f"'{around.name}'",
-                notes=[f"'{loop.distribute}' runs over memories: nothing is around it"],
+                notes=[f"'{loop.distribute}' runs over memories, so its loop must be outermost"],
                 hints=[f"distribute '{around.name}' instead"],
             )
     first = nest.loops.index(threaded[0]) if threaded else 0

@@ -217,7 +217,9 @@ class _Reader:
         seen = set()
         for annotation, argument in read_annotations(value, loop.name):
             if annotation in seen and annotation not in _OF_OPERANDS:
-                raise UserError(f"'{loop.name}' of {self.title} is to {annotation} twice")
+                raise UserError(
+                    f"'{loop.name}' of {self.title} has the annotation '{annotation}' twice"
+                )
             seen.add(annotation)
             if annotation == "pack" and is_padded(argument):
                 self.notes.append(f"pack at '{loop.name}' makes a dense buffer without padding")

@@ -112,7 +112,7 @@ def _check(kernel: Operation) -> None:
     hint = "make each of its loop nests a separate kernel"
     if any(loop not in top for loop in loops) or len(loops) > 1:
         raise CompileError(
-            f"kernel '{symbol_of(kernel)}': a loop over clusters is not its only nest",
+            f"kernel '{symbol_of(kernel)}': a loop over clusters is not its only loop nest",
             where=str(loops[0].location),
             hints=[hint],
         )

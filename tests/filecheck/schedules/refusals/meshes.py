@@ -34,7 +34,7 @@ refused(lambda: meshed().distribute("k", "psx"))
 # A loop over memories is moved outside of every loop except one over its own axis.
 refused(lambda: meshed().tile("i", {"i1": 4}).distribute("i1", "px"))
 # CHECK:      'i1' of C cannot be distributed over 'px' inside 'i'
-# CHECK-NEXT:   note: 'px' runs over memories: nothing is around it
+# CHECK-NEXT:   note: 'px' runs over memories, so its loop must be outermost
 # CHECK-NEXT:   hint: distribute 'i' instead
 refused(lambda: meshed().distributed_buffer_at("i", 0, ["mx", "*"]))
 # CHECK:      operand 0 of C is distributed over 'mx', but no loop over 'px'
