@@ -162,7 +162,7 @@ def _same_view(value: Value, found: dict[Value, Value]) -> Value:
 
 
 def _erase_unused(op: Operation) -> None:
-    """Erase a constant's operation and its reshapes if nothing reads them any more."""
+    """Erase a constant's operation and its reshapes if nothing reads them."""
     for use in list(op.results[0].uses):
         if is_reshape(use.owner.operation):
             _erase_unused(use.owner.operation)

@@ -270,13 +270,18 @@ def test_helpers_of_different_targets_may_have_equal_names(tmp_path: Path) -> No
         ('"""A buffer of its\n    own."""', "of its own"),
         ("# Wait until\n# nobody reads it.", "nobody"),
         ("raise UserError(f'{x} is no array')", "is no array"),
+        ("// Small loops are left alone.", "left alone"),
+        ("// A buffer that nothing reads any\n// more.", "any more"),
+        ("// The pass is skipped, and a note says so.", "says so"),
+        ("// Engines are measured in turns.", "in turns"),
+        ("// Calls are logged, one a line.", "one a line"),
     ],
 )
 def test_translated_phrases_are_reported(tmp_path: Path, line: str, said: str) -> None:
     kept = '"""None if there is no array; it is no longer kept."""\nx: int | None\nwhere: str\n'
     write(tmp_path, {"xtc/kept.py": kept, "docs/style.md": line})
     assert phrases.translated_phrases(tmp_path) == []
-    edited = ["xtc/core/a.py", "docs/a.md", "README.md"]
+    edited = ["xtc/core/a.py", "docs/a.md", "tests/filecheck/a.mlir", "README.md"]
     write(tmp_path, dict.fromkeys(edited, f"\n{line}\n"))
     found = phrases.translated_phrases(tmp_path)
     assert [use.partition(":")[0] for use in found] == edited
