@@ -46,7 +46,7 @@ def rows() -> dict[str, Callable[[NvgpuDevice], None]]:
 
 
 def _measured(name: str, device: NvgpuDevice) -> None:
-    """Time a kernel in turns with a copy; print rates relative to the copy, and errors."""
+    """Time a kernel alternately with a copy; print rates relative to the copy, and errors."""
     host = np.random.default_rng(0).standard_normal((ROWS, COLUMNS), np.float32)
     ones = np.linspace(0.5, 1.5, COLUMNS, dtype=np.float32)
     with ExitStack() as stack, tile.use_stream():

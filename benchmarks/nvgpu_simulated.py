@@ -93,7 +93,7 @@ def _measured_rows() -> None:
 
 
 def _least(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """The simulator's processor time for each call, in turns."""
+    """The simulator's processor time for each call, interleaved."""
     found: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()

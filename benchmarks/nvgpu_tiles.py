@@ -125,7 +125,7 @@ def rows() -> dict[str, Callable[[NvgpuDevice], None]]:
 
 
 def _measured(dtype: Any, sizes: tuple[int, int, int], device: NvgpuDevice) -> None:
-    """The kernel on a GPU, in turns with cuBLAS on the same arrays if there is PyTorch."""
+    """The kernel on a GPU, alternately with cuBLAS on the same arrays if there is PyTorch."""
     m, n, k = sizes
     program = Matmul(dtype)
     with ExitStack() as stack:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house rules about file names."""
+"""The rules about file names."""
 
 from __future__ import annotations
 

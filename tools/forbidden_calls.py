@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tools.house_rules import CODE, modules_that_mention
+from tools.repository_rules import CODE, modules_that_mention
 
 BUILTINS = {"eval", "exec", "compile", "__import__"}
 MODULES = {

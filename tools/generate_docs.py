@@ -39,7 +39,7 @@ def knobs_page() -> str:
     ]
     return (
         f"{NOTICE}\n# Environment variables\n\n"
-        "Each is read when it is used; an empty value counts as unset.\n\n"
+        "A variable is read when it is used; an empty value counts as unset.\n\n"
         f"{table(('name', 'default', 'effect'), rows)}"
     )
 
@@ -47,7 +47,7 @@ def knobs_page() -> str:
 def passes_page() -> str:
     """The page about every pass, with its options."""
     head = (
-        f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's passes are available too. "
+        f"{NOTICE}\n# Passes\n\nThe passes of this project, by name; MLIR's are available too. "
         "`xtc-opt file.mlir --name{option=value}` runs one.\n"
     )
     return "".join(

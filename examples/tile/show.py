@@ -55,7 +55,7 @@ def show(case: Case) -> None:
     before = dict(device.counters())
     case.run(lambda program: program)
     after = device.counters()
-    print(f"check      right on {device.device_name}")
+    print(f"check      agrees with NumPy on {device.device_name}")
     changes = {name: after[f"nvgpu.{name}"] - before.get(f"nvgpu.{name}", 0) for name in COUNTS}
     print("counts    ", ", ".join(f"{name} {count:.0f}" for name, count in changes.items()))
     for launch in case.launches:

@@ -189,12 +189,12 @@ class _Tags:
             self.wait_for(self.load(slot.index), self.may_be_none)
 
     def wait_for(self, transfer: Value, may_be_none: bool) -> None:
-        is_transfer = numbers.compare("ne", transfer, _none()) if may_be_none else True
+        is_transfer = numbers.compare("ne", transfer, _no_transfer()) if may_be_none else True
         with branch(is_transfer):
             self.engine.wait(transfer)
 
 
-def _none() -> Value:
+def _no_transfer() -> Value:
     return numbers.constant(_NO_TRANSFER, transfer_number())
 
 
@@ -211,7 +211,7 @@ def _start(op: Operation, tags: _Tags, memory: LocalMemory) -> None:
     if not tags.may_be_none:
         writer.write()
         return
-    tags.store(_none())
+    tags.store(_no_transfer())
     count: Offset = 1
     for size in local.sizes:
         count = numbers.multiply(count, size)
@@ -235,7 +235,7 @@ class _CommandWriter:
             self.tags.store(self._command(0, 0, self.rows.elements))
             return
         if self.tags.slots == 1:
-            self.tags.store(_none())
+            self.tags.store(_no_transfer())
         self._loop(outer, 0, 0, 0, 0)
 
     def _loop(

@@ -163,7 +163,7 @@ class _Transfers:
         attributes = self._function.attributes
         described = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
         for position, argument in enumerate(self._block.arguments):
-            home = _home(described[position], self._only_device) if described else None
+            home = _device_named(described[position], self._only_device) if described else None
             if home is None:
                 self._buffers.append(_Buffer(argument, valid={None}))
             else:
@@ -192,7 +192,7 @@ class _Transfers:
             return
         symbol = FlatSymbolRefAttr(op.attributes["name"]).value
         declared = next(op for op in self._globals() if symbol_of(op) == symbol)
-        home = _home(declared.attributes, self._only_device)
+        home = _device_named(declared.attributes, self._only_device)
         if home is None:
             self._buffers.append(_Buffer(memref, valid={None}))
             return
@@ -355,7 +355,7 @@ def _is_allocation(value: Value) -> bool:
     return not isinstance(value.owner, Block) and value.owner.operation.name == "memref.alloc"
 
 
-def _home(attributes: object, only: Callable[[], str]) -> str | None:
+def _device_named(attributes: object, only: Callable[[], str]) -> str | None:
     """The device that `memref.on_device` names; a unit attribute means the only device."""
     if ON_DEVICE not in attributes:  # type: ignore[operator]
         return None

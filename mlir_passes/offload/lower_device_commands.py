@@ -286,8 +286,8 @@ class _Function:
         callee = FlatSymbolRefAttr(op.attributes["callee"]).value
         names = [(kernel.device, kernel.symbol) for kernel in self._program.kernels]
         number = names.index((device, callee))
-        room = MemRefType.get([max(len(op.operands), 1)], self._word)
-        arguments = memref.alloca(room, [], [], ip=InsertionPoint.at_block_begin(self._block))
+        type = MemRefType.get([max(len(op.operands), 1)], self._word)
+        arguments = memref.alloca(type, [], [], ip=InsertionPoint.at_block_begin(self._block))
         for position, value in enumerate(op.operands):
             word, index = self._argument(value, ip), numbers.index_constant(position, ip)
             memref.store(word, arguments, [index], ip=ip)

@@ -64,7 +64,7 @@ def _outline(module: Operation, function: Operation) -> None:
     if all(device_of(op.operation) is None for op in block.operations):
         return
     name = StringAttr(function.attributes["sym_name"]).value
-    stays = list(_stays(block))
+    stays = list(_groups_by_device(block))
     _reorder(block, [op for _, operations in stays for op in operations])
     counts: dict[str, int] = {}
     for device, operations in stays:
@@ -74,7 +74,7 @@ def _outline(module: Operation, function: Operation) -> None:
             _move_out(module, operations, f"{name}.{device}.{number}", device)
 
 
-def _stays(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
+def _groups_by_device(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
     """Operations in a valid order, in groups by device; None stands for the host."""
     left = [op.operation for op in block.operations if not _is_remade(op.operation)]
     waiting = set(left)

@@ -88,11 +88,11 @@ class _Placement:
     def _place_one(self, op: Operation, readers: dict[str | None, list[Use]]) -> None:
         declared = self.globals[_symbol(op)]
         for device, uses in readers.items():
-            if device not in (None, self._home(declared.attributes)):
+            if device not in (None, self._device_of(declared.attributes)):
                 self._give(op, self._variant(declared, str(device)), uses)
         _erase_unused(op)
 
-    def _home(self, attributes: DictAttr) -> str | None:
+    def _device_of(self, attributes: DictAttr) -> str | None:
         """The device that a constant or a result lives on."""
         if ON_DEVICE not in attributes:
             return None
@@ -116,7 +116,7 @@ class _Placement:
             return None
         described = value.owner.owner.attributes
         return (
-            self._home(described["arg_attrs"][value.arg_number])
+            self._device_of(described["arg_attrs"][value.arg_number])
             if "arg_attrs" in described
             else None
         )
@@ -162,7 +162,7 @@ def _same_view(value: Value, found: dict[Value, Value]) -> Value:
 
 
 def _erase_unused(op: Operation) -> None:
-    """Erase a constant's operation and its reshapes if nothing reads them any more."""
+    """Erase a constant's operation and its reshapes if nothing reads them."""
     for use in list(op.results[0].uses):
         if is_reshape(use.owner.operation):
             _erase_unused(use.owner.operation)

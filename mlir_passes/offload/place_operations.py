@@ -64,7 +64,7 @@ class PlaceOperations(Pass):
         elif op.name in _PREPARES and device_of(op) is None:
             users = {device_of(use.owner.operation) for value in op.results for use in value.uses}
             if len(users) == 1:
-                _put(op, users.pop())
+                _set_device(op, users.pop())
 
     def _place_reshape(self, op: Operation) -> None:
         """Give each device that reads a reshaped tensor, and the host, a separate reshape."""
@@ -74,7 +74,7 @@ class PlaceOperations(Pass):
             readers.setdefault(self._reader(reader, op), []).append((reader, use.operand_number))
         for number, (device, uses) in enumerate(readers.items()):
             view = op.clone(ip=InsertionPoint(op)) if number else op
-            _put(view, device)
+            _set_device(view, device)
             for reader, operand in uses:
                 reader.operands[operand] = view.results[0]
 
@@ -93,7 +93,7 @@ class PlaceOperations(Pass):
         return str(home.value) if isinstance(home, StringAttr) else device_of(reshape)
 
 
-def _put(op: Operation, device: str | None) -> None:
+def _set_device(op: Operation, device: str | None) -> None:
     if device is not None:
         op.attributes[DEVICE] = StringAttr.get(device, op.context)
     elif DEVICE in op.attributes:

@@ -18,7 +18,7 @@ from xtc.ir.mlir import (
     StringAttr,
 )
 from xtc.loops import Mesh, Nest
-from xtc.loops.check_mesh import leading_loops
+from xtc.loops.check_mesh import shard_loops
 from xtc.loops.mesh import memory_mesh, processor_mesh
 
 GRID = "shard.grid"
@@ -87,14 +87,14 @@ def erase_meshes(module: Operation) -> None:
         grid.erase()
 
 
-def check_spread(op: Operation, nest: Nest, title: str) -> None:
+def check_shards(op: Operation, nest: Nest, title: str) -> None:
     """Raise UserError if a processor would need a part of an operand from another memory."""
     mesh = nest.space.mesh
     if mesh is None or mesh.memory is None:
         return
-    over = {loop.distribute: loop.axis for loop in leading_loops(nest)}
+    over = {loop.distribute: loop.axis for loop in shard_loops(nest)}
     for loop in nest.loops:
-        for operand, axes in loop.spread:
+        for operand, axes in loop.shard:
             _check_axes(op, nest, operand, axes, over, title)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets fused operations overwrite operands that none of them reads any more."""
+"""Lets fused operations overwrite operands that none of them reads later."""
 
 from __future__ import annotations
 

@@ -39,13 +39,13 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.ir.transform import ANY, apply_script, match_each
 from xtc.loops import Mesh, Nest
-from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.check_mesh import shard_loops, thread_loops
 from xtc.loops.nest import is_plain_reduction
-from xtc.loops.plan import first_parallel, plan_nest, spread_operands
+from xtc.loops.plan import first_parallel, plan_nest, sharded_operands
 from xtc.loops.script import Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
-from xtc_passes.tensor._meshes import check_spread, erase_meshes, meshes
+from xtc_passes.tensor._meshes import check_shards, erase_meshes, meshes
 from xtc_passes.tensor._moved_data import look_up, moves_data
 from xtc_passes.tensor._scheduled import (
     Scheduled,
@@ -206,7 +206,7 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
     """Transforms for every scheduled operation."""
     writer = ScriptWriter()
     for position, entry in enumerate(found):
-        before = () if leading_loops(entry.nest) else spread_operands(entry.nest)
+        before = () if shard_loops(entry.nest) else sharded_operands(entry.nest)
         with located(location_of(entry.op)):
             plan = plan_nest(entry.nest, entry.title, distributed=distribution is not None)
         writer.add(plan, entry.nest.space.names, f"{SCHEDULED_PREFIX}{position}", before)
@@ -226,7 +226,7 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
             where=location_of(entry.op),
             hints=["distribute it over an axis of a processor mesh"],
         )
-    distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
+    distributed = [loop for loop in nest.loops if loop.distribute or loop.shard]
     if not distributed or nest.space.mesh is None:
         return
     if distribution is None:
@@ -241,19 +241,19 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
         )
     with located(location_of(entry.op)):
         distribution.check(nest.space.mesh, title)
-        check_spread(entry.op, nest, title)
+        check_shards(entry.op, nest, title)
 
 
 def _complete(op: Operation, nest: Nest) -> None:
     """Add the loops over memories and processors that a schedule lacks."""
-    mappings = [] if leading_loops(nest) else [BLOCKS]
-    if not trailing_loops(nest) and first_parallel(nest) is None:
+    mappings = [] if shard_loops(nest) else [BLOCKS]
+    if not thread_loops(nest) and first_parallel(nest) is None:
         mappings.append(THREADS)
     if not mappings:
         return
     _, loops = in_unit_loops(op, len(op.operands) - len(op.results), mappings)
     mesh = nest.space.mesh
-    names = mesh.leading if mesh else ()
+    names = mesh.shard_axes if mesh else ()
     if mappings[0] == BLOCKS:
         with loops[0].context:
             loops[0].attributes[AXES] = ArrayAttr.get([StringAttr.get(name) for name in names])

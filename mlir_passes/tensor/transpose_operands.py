@@ -72,7 +72,7 @@ class TransposeOperands(Pass):
             if (
                 dimension is None
                 or nest.is_contiguous(number, loop)
-                or not self._pays(nest, number, known)
+                or not self._is_profitable(nest, number, known)
             ):
                 continue
             axes = [axis for axis in range(len(rows[number])) if axis != dimension] + [dimension]
@@ -82,7 +82,7 @@ class TransposeOperands(Pass):
             maps = [affine_map_attribute(row, len(nest.extents)) for row in rows]
             nest.op.attributes[_MAPS] = ArrayAttr.get(maps)
 
-    def _pays(self, nest: Structured, number: int, known: dict[Value, int]) -> bool:
+    def _is_profitable(self, nest: Structured, number: int, known: dict[Value, int]) -> bool:
         operand = nest.op.operands[number]
         if self.constants and nest.device is None and is_from_constants(operand, known):
             return is_constant(operand) or bool(nest.reductions)

@@ -155,11 +155,11 @@ def board_named(name: str) -> BoardDescription:
             f"there is no board '{name}'",
             hints=[*did_you_mean(name, board_names()), "or name a YAML file of a board of yours"],
         )
-    return _shipped(name)
+    return _bundled(name)
 
 
 @functools.lru_cache(maxsize=64)
-def _shipped(name: str) -> BoardDescription:
+def _bundled(name: str) -> BoardDescription:
     return _read(_BOARDS / f"{name}.yaml")
 
 
@@ -198,7 +198,7 @@ def _region(name: str, data: object) -> Region:
         raise ValueError(f"{name.lower()} has an address and bytes")
     region = Region(name, _number(data["address"]), _number(data["bytes"]))
     if region.address % _PAGE or region.nbytes % _PAGE or not region.nbytes:
-        raise ValueError(f"address and bytes of {name.lower()} are multiples of {_PAGE}")
+        raise ValueError(f"address and bytes of {name.lower()} must be multiples of {_PAGE}")
     return region
 
 

@@ -72,7 +72,7 @@ class EmbeddedBoard(Board):
         self._has_run = False
         self._ran = self._no_counts()
         self._id = _numbers.take()
-        self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
+        self._give_number_back = weakref.finalize(self, _numbers.release, self._id)
 
     target_name = "embedded"
 

@@ -67,15 +67,15 @@ class Remote:
             self._system = {found: int(number) for found, number in _REGISTER.findall(listed)}
         return self.register(self._system[name])
 
-    def stop_at(self, address: int) -> None:
+    def set_breakpoint(self, address: int) -> None:
         """Stop before the instruction at an address, from now on."""
         self._accepted(f"Z1,{address:x},2")
 
-    def stop_at_write(self, address: int, nbytes: int) -> None:
+    def set_watchpoint(self, address: int, nbytes: int) -> None:
         """Stop when one of these bytes is written, from now on."""
         self._accepted(f"Z2,{address:x},{nbytes:x}")
 
-    def pass_by(self, address: int) -> None:
+    def remove_breakpoint(self, address: int) -> None:
         """Remove the breakpoint at an address."""
         self._accepted(f"z1,{address:x},2")
 

@@ -62,7 +62,8 @@ def header(program: Program, request: BuildRequest) -> str:
     entry = request.entry
     if not re.fullmatch(r"[A-Za-z_]\w*", entry):
         raise UserError(
-            f"a board's program cannot be called '{entry}'", hints=["C has no such names"]
+            f"a board's program cannot be called '{entry}'",
+            hints=["give the graph a name of letters, digits and underscores"],
         )
     guard = f"{entry.upper()}_H"
     offsets = {str(b["name"]): int(b["offset"]) for b in program.plan}

@@ -36,7 +36,7 @@ _FIXED = ("-S", "-gdb", "stdio", "-display", "none", "-serial", "none", "-monito
 # QEMU ends when the other end of the lifeline, the shell's descriptor 2, is closed, at the latest
 # when the process that holds it ends.
 _SUPERVISED = (
-    'exec 3<&0; said="$1"; shift; "$@" <&3 3<&- 2>"$said" & child=$!; exec 3<&- <&- >&-; '
+    'exec 3<&0; errors="$1"; shift; "$@" <&3 3<&- 2>"$errors" & child=$!; exec 3<&- <&- >&-; '
     "read -r _ <&2; kill -9 $child; wait"
 )
 # CMSDK APB timer (Arm DDI 0479D, 4.4): control, value, reload. It counts down.
@@ -129,9 +129,9 @@ class QemuMachine:
             if self._emulator.timer:
                 self._start_timer()
             for address in (self._address(READY), self._handler):
-                self._remote.stop_at(address)
+                self._remote.set_breakpoint(address)
             stack, _ = self.image.symbols[STACK]
-            self._remote.stop_at_write(stack - _GUARD, _GUARD)
+            self._remote.set_watchpoint(stack - _GUARD, _GUARD)
             self._go_to(self.image.entry)
             if not self._remote.resume(_START_SECONDS):
                 raise DeviceLost(f"the program did not start in {_START_SECONDS:g} s")
@@ -160,9 +160,9 @@ class QemuMachine:
         with self._known("a call"):
             self._remote.write(self._symbol(MAILBOX), struct.pack("<I", command))
             self._go_to(ready)
-            self._remote.pass_by(ready)
+            self._remote.remove_breakpoint(ready)
             self._remote.step()
-            self._remote.stop_at(ready)
+            self._remote.set_breakpoint(ready)
 
     def _elapsed(self) -> int:
         """Ticks of the call; the timer of Cortex-M counts down."""
@@ -176,7 +176,7 @@ class QemuMachine:
         try:
             yield
         except EndedError:
-            raise DeviceLost(f"QEMU ended during {doing}: {self._process.said()}") from None
+            raise DeviceLost(f"QEMU ended during {doing}: {self._process.first_error()}") from None
         except (TimeoutError, ValueError) as error:
             raise DeviceLost(f"{doing} failed in QEMU: {error or 'no answer'}") from None
 
@@ -186,10 +186,10 @@ class QemuMachine:
         try:
             yield
         except EndedError:
-            said = self._process.said()
+            message = self._process.first_error()
             self._restart()
             raise DeviceFault(
-                f"the core locked up: {said}",
+                f"the core locked up: {message}",
                 hints=["platform='sim' names operator and access"],
             ) from None
         except BaseException:
@@ -238,14 +238,14 @@ class QemuMachine:
         kind = syndrome >> 26
         if kind in (0x20, 0x21):
             return DeviceFault(f"'the program' failed: a jump to {address:#010x}")
-        said = (
+        message = (
             f"an access at {address:#010x}" if kind in (0x24, 0x25) else "an undefined instruction"
         )
-        return self._failed(at, said)
+        return self._failed(at, message)
 
-    def _failed(self, at: int, said: str) -> DeviceFault:
+    def _failed(self, at: int, message: str) -> DeviceFault:
         return DeviceFault(
-            f"{operator_at(self.image, at)} failed at {at:#010x}: {said}",
+            f"{operator_at(self.image, at)} failed at {at:#010x}: {message}",
             hints=["platform='sim' names the memory, too"],
         )
 
@@ -308,11 +308,11 @@ class _Process:
             pipes = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
             self.remote = Remote(*pipes)
         except (EndedError, TimeoutError):
-            said = self.said()
+            message = self.first_error()
             self.end()
-            raise DeviceNotFound(f"QEMU does not start: {said}") from None
+            raise DeviceNotFound(f"QEMU does not start: {message}") from None
 
-    def said(self) -> str:
+    def first_error(self) -> str:
         """The first error line of its output, without warnings."""
         with contextlib.suppress(ValueError):
             self._errors.seek(0)

@@ -31,7 +31,9 @@ def version() -> str:
 def support_objects(core: Core) -> tuple[ObjectFile, ...]:
     """All support code for a core, an object per source; the linker selects what is referenced."""
     names = _A64 if core.bits == 64 else _M
-    return tuple(read_object(support_object(core, name)) for name in names if _suits(core, name))
+    return tuple(
+        read_object(support_object(core, name)) for name in names if _is_needed(core, name)
+    )
 
 
 def support_object(core: Core, name: str) -> bytes:
@@ -42,7 +44,7 @@ def support_object(core: Core, name: str) -> bytes:
     return compile_ir(text, core.machine, opt=2, name=name, static=True)
 
 
-def _suits(core: Core, name: str) -> bool:
+def _is_needed(core: Core, name: str) -> bool:
     """Whether a core needs a source: an FPU makes the integer routines for floats unnecessary."""
     return not (core.fpu and name == "soft_float.ll")
 

@@ -51,7 +51,9 @@ def memory_bandwidth(threads: int = 1, nbytes: int = NBYTES) -> float:
     if threads < 1:
         raise UserError(f"threads is {threads}", hints=["use 1 thread or more"])
     if nbytes < 8 * STEP * threads:
-        raise UserError(f"nbytes is {nbytes}", hints=[f"use {8 * STEP} bytes a thread or more"])
+        raise UserError(
+            f"nbytes={nbytes} is too small", hints=[f"use {8 * STEP} bytes per thread or more"]
+        )
     with _measuring:
         return _measured(threads, nbytes)
 

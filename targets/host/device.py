@@ -182,7 +182,7 @@ class LocalHost(HostRuntime):
     _loaded: set[HostModule] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
+        self._give_number_back = weakref.finalize(self, _numbers.release, self._id)
 
     @property
     def target_name(self) -> str:

@@ -110,7 +110,10 @@ def _compiled(
     if path.suffix not in (".c", *LANGUAGES):
         raise UserError(f"{source} is neither C nor assembly", hints=["a name in .c, .s or .S"])
     if not path.is_file():
-        raise UserError(f"there is no file {source}", notes=["it is to define external functions"])
+        raise UserError(
+            f"there is no file {source}",
+            notes=["the schedule names it as a source of external functions"],
+        )
     flags = (*flags, "-iquote", str(path.parent))
     try:
         content = path.read_text()

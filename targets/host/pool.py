@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thread pool of this process for parallel loops.
 
-A process loads the library once and never unloads it. The threads end when no module uses them any
-more.
+A process loads the library once and never unloads it. The threads end when no module uses them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def check_threads(threads: int, what: str = "threads") -> int:
     if not 1 <= threads <= MAX_THREADS:
         raise UserError(
             f"{what}={shown(threads)} is not from 1 to {MAX_THREADS}",
-            hints=["leave it out to use every core that this process may use"],
+            hints=["omit it to use all cores that this process may use"],
         )
     return threads
 

@@ -71,7 +71,7 @@ class MppaDevice(DriverDevice):
                     f"the code was compiled for {name} {built}, and {self.device_name} has {here}"
                 )
 
-    def disturbed(self) -> MppaDevice | None:
+    def adversarial_simulator(self) -> MppaDevice | None:
         if self.options.platform != "sim":
             return None
         options = replace(

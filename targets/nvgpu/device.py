@@ -63,7 +63,7 @@ class NvgpuDevice(DriverDevice):
                     f"the code was compiled for {name} {built}, and {self.device_name} has {value}"
                 )
 
-    def disturbed(self) -> NvgpuDevice | None:
+    def adversarial_simulator(self) -> NvgpuDevice | None:
         if self.options.platform != "sim":
             return None
         seed = self.options.seed + 1

@@ -54,7 +54,7 @@ class Fifo:
         too long.
         """
         if not self.is_input:
-            raise UserError("an output FIFO is filled by the DPU")
+            raise UserError("push needs an input FIFO; only the DPU pushes into an output FIFO")
         given = elements if len(elements) > 1 else elements * len(self._set)
         if len(given) != len(self._set):
             raise UserError(f"{len(given)} elements do not fit {len(self._set)} DPUs")
@@ -77,8 +77,8 @@ class Fifo:
         """Pop everything from an output; returns the elements of each DPU, oldest first."""
         if self.is_input:
             raise UserError("an input FIFO is emptied by the DPU")
-        room = self.capacity * self.element_bytes
-        buffers = [ctypes.create_string_buffer(room) for _ in self._set]
+        nbytes = self.capacity * self.element_bytes
+        buffers = [ctypes.create_string_buffer(nbytes) for _ in self._set]
         for dpu, buffer in zip(self._set, buffers, strict=True):
             lib.call("dpu_fifo_prepare_xfer", dpu.handle, byref(self._link), buffer)
         lib.call("dpu_fifo_push_xfer", self._set.handle, byref(self._link), 0)

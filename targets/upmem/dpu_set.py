@@ -58,7 +58,7 @@ class DpuSet:
         tasklets: int = 1,
     ) -> None:
         if (nr_dpus is None) == (nr_ranks is None):
-            raise UserError("a DpuSet takes nr_dpus or nr_ranks")
+            raise UserError("a DpuSet takes either nr_dpus or nr_ranks")
         text = profile if "=" in profile or not profile else f"chip={profile}"
         handle = Set()
         if nr_dpus is not None:

@@ -18,7 +18,7 @@ Link = tuple[int, int, int]
 """The x and y of a PE, and the direction in which a wavelet leaves it."""
 
 
-def check_circles(
+def check_cycles(
     size: tuple[int, int], routes_of: Sequence[int], routes: Sequence[Mapping[int, ColorConfig]]
 ) -> None:
     """Raise CslError if wavelets of a color would circulate forever.
@@ -30,7 +30,7 @@ def check_circles(
         if all(each is None or _goes_nowhere(each) for each in configs):
             continue
         grid = [configs[number] for number in routes_of]
-        if circle := _circle(size, grid):
+        if circle := _cycle(size, grid):
             hops = ", ".join(f"{_NAMES[d].title()} of PE ({x}, {y})" for x, y, d in circle[:4])
             raise CslError(
                 f"the routes of color {color} form a cycle: {hops}"
@@ -42,7 +42,7 @@ def _goes_nowhere(config: ColorConfig) -> bool:
     return not any(tx & ~(1 << _RAMP) for _, tx in config.positions)
 
 
-def _circle(size: tuple[int, int], grid: Sequence[ColorConfig | None]) -> list[Link]:
+def _cycle(size: tuple[int, int], grid: Sequence[ColorConfig | None]) -> list[Link]:
     """The links of a cycle, in order; empty if there is none."""
     width, height = size
     finished: set[Link] = set()

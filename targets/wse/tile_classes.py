@@ -10,7 +10,7 @@ from pathlib import Path
 from xtc_targets.wse import image
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.description import Architecture
-from xtc_targets.wse.route_checks import check_circles
+from xtc_targets.wse.route_checks import check_cycles
 from xtc_targets.wse.sema import per_pe
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.declarations import ColorConfig, ExportName, LayoutDeclarations, Tile
@@ -99,7 +99,7 @@ def _with_data(
                 compiled.routes.append(colors)
             compiled.routes_of.append(route_numbers[routes])
     _check_exports(compiled)
-    check_circles(size, compiled.routes_of, all_routes(compiled))
+    check_cycles(size, compiled.routes_of, all_routes(compiled))
     return compiled
 
 

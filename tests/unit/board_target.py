@@ -123,7 +123,7 @@ class SimulatedBoard(Board):
     def __init__(self, ram: int = 1 << 20) -> None:
         self.ram = ram
         self._id = _numbers.take()
-        self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
+        self._give_number_back = weakref.finalize(self, _numbers.release, self._id)
         self._image: ctypes.CDLL | None = None
         self._sizes: Mapping[str, int] = {}
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device code for the contract tests, the same kernels for every device. CONTRACT_MPPA, CONTRACT_NVGPU
-// and CONTRACT_STAND_IN name whose device it is; without one it is the null device's.
+// and CONTRACT_STAND_IN select the device; without one it is the null device.
 #include <stdint.h>
 
 typedef struct {
@@ -65,7 +65,7 @@ typedef struct {
 #endif
 #endif
 
-int64_t table[4] = {1, 2, 3, 4}; // data, no function; 32 bytes
+int64_t table[4] = {1, 2, 3, 4}; // data, not a function; 32 bytes
 
 KERNEL(empty, 1, 0)
 {
@@ -91,13 +91,13 @@ KERNEL(typed, 1, 5)
     out[3] = ARGUMENT(double, 4);
 }
 
-// out[block] = block + 1, of int32; one block unless the launch says otherwise.
+// out[block] = block + 1, of int32; one block unless the launch has a grid.
 KERNEL(blocks, 1, 1)
 {
     ARGUMENT(int32_t *, 0)[block.x] = (int32_t)block.x + 1;
 }
 
-// The same, with a grid that the launch must give.
+// The same; the launch must give the grid.
 KERNEL(needs_grid, 0, 1)
 {
     ARGUMENT(int32_t *, 0)[block.x] = (int32_t)block.x + 1;
@@ -111,7 +111,7 @@ KERNEL(read_table, 1, 1)
         ARGUMENT(int64_t *, 0)[i] = table[i];
 }
 
-// Writes where no memory is.
+// Writes outside of all memory.
 KERNEL(fault, 1, 0)
 {
     (void)arguments, (void)block;
@@ -119,7 +119,7 @@ KERNEL(fault, 1, 0)
     *nowhere = 1;
 }
 
-// Ends when the first word is not 0 any more.
+// Ends when the first word is no longer 0.
 KERNEL(wait_for_word, 1, 1)
 {
     (void)block;

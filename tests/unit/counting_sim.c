@@ -98,7 +98,7 @@ static int32_t data(uint64_t number, const char *name, uint64_t *address, uint64
     (void)number;
     if (strcmp(name, "number"))
         return xtc_fail(XTC_LAUNCH, "the module has no data '%.400s'", name);
-    *address = 16; // of a memory of the machine's own
+    *address = 16; // of a separate memory of the machine
     *nbytes = sizeof loaded->number;
     return XTC_OK;
 }

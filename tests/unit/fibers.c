@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers that yield and resume in rotation keep their variables, also in registers, and reuse stacks. The
-// arguments are "pool", "own" for stacks that this program gives, "many" for 16,384 fibers at once,
-// "replaced" for fibers that follow each other, "overflow" for one that uses up its stack, and "endless" for more stacks than there is room for.
+// Fibers that yield and resume in rotation keep their variables, also in registers, and reuse
+// stacks. The arguments are "pool", "own" for stacks that this program provides, "many" for 16,384
+// fibers at once, "replaced" for consecutive fibers, "overflow" for one that exhausts its stack,
+// and "endless" for more stacks than memory can hold.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ _Noreturn void sim_give_up(const char *reason)
 
 static void run(void)
 {
-    // More values than there are registers that a call does not keep.
+    // More values than caller-saved registers.
     int own = running;
     double a = own, b = own * 2, c = own * 3, d = own * 5, e = own * 7, f = own * 11, g = own * 13;
     int64_t i = own, j = own + 1, k = own + 2, l = own + 3, m = own + 4, n = own + 5;
@@ -96,7 +97,7 @@ static int many(void)
     return 0;
 }
 
-// Fibers 0 and 1 have one stack after each other; then fiber 2 continues, which has begun before.
+// Fibers 0 and 1 use one stack in succession; then fiber 2, which has begun earlier, continues.
 static void follow(void)
 {
     for (;;) {

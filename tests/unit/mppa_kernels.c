@@ -65,7 +65,7 @@ void step(const uint64_t *arguments)
         *out = *out * (int64_t)arguments[1] + 1;
 }
 
-// Ends when the first word is not 0 any more.
+// Ends when the first word is no longer 0.
 void wait_for_word(const uint64_t *arguments)
 {
     const volatile uint32_t *word = (const volatile uint32_t *)arguments[0];
@@ -85,7 +85,7 @@ void gather(const uint64_t *arguments)
     dev_dma_wait(dev_dma_2d(DEV_PUT, smem, row_bytes, out, row_bytes, row_bytes, rows));
 }
 
-// Reads what the DMA brings before it is waited for.
+// Reads the destination of a transfer before the wait for it.
 void reads_too_early(const uint64_t *arguments)
 {
     float *smem = dev_smem();
@@ -97,7 +97,7 @@ void reads_too_early(const uint64_t *arguments)
     dev_dma_wait(dev_dma_2d(DEV_PUT, smem + 1, 4, (void *)arguments[0], 4, 4, 1));
 }
 
-// Overwrites what the DMA still has to take away.
+// Overwrites the source of a transfer in flight.
 void writes_too_early(const uint64_t *arguments)
 {
     float *smem = dev_smem();
@@ -109,7 +109,7 @@ void writes_too_early(const uint64_t *arguments)
     dev_dma_wait(put);
 }
 
-// Each PE adds 1 to what its neighbor wrote, with nothing that makes the neighbor be first.
+// Each PE adds 1 to the number of its neighbor, without synchronization.
 static void add_to_neighbor(uint32_t pe, void *argument)
 {
     int32_t *values = argument;
@@ -141,7 +141,7 @@ void cluster_order(const uint64_t *arguments)
     append_pe(dev_cluster_id(), (void *)arguments[0]);
 }
 
-// out[0] = the first number in SMEM, then leaves another one there.
+// out[0] = the first number in SMEM, then stores another one there.
 void smem_at_start(const uint64_t *arguments)
 {
     volatile float *smem = dev_smem();
@@ -149,7 +149,7 @@ void smem_at_start(const uint64_t *arguments)
     smem[0] = 1;
 }
 
-// Two transfers and two forks, one after the other or overlapped; arguments: bytes, macs, overlap.
+// Two transfers and two forks, in sequence or overlapped; arguments: bytes, macs, overlap.
 static void work(uint32_t pe, void *argument)
 {
     (void)pe;
@@ -182,7 +182,7 @@ void counts(const uint64_t *arguments)
     dev_count_macs(DEV_OTHER, 7);
 }
 
-// Mistakes, one for each number; made on cluster 2, and on PE 5 where a PE can make it.
+// Mistakes, one for each number, on cluster 2 and, if a PE can make the mistake, on PE 5.
 static volatile int zero;
 static volatile uint64_t nowhere = 0x10;
 
@@ -207,7 +207,7 @@ static void fault_on_pe(uint32_t pe, void *argument)
         dev_dma_wait(1);
     if (kind == 7) // another cluster's SMEM
         *((volatile char *)dev_smem() - 0x1000000) = 1;
-    if (kind == 8) // behind this cluster's SMEM
+    if (kind == 8) // after this cluster's SMEM
         *((volatile char *)dev_smem() + (4 << 20)) = 1;
 }
 
@@ -236,7 +236,7 @@ void faults(const uint64_t *arguments)
     if (kind == 24)
         dev_dma_wait(12345);
     if (kind == 25)
-        (void)dev_dma_2d(DEV_GET, smem, 4, ddr, 4, 4, 1); // never waited for
+        (void)dev_dma_2d(DEV_GET, smem, 4, ddr, 4, 4, 1); // without a wait
     if (kind == 26)
         for (int i = 0; i < 1000; i++)
             (void)dev_dma_2d(DEV_GET, smem, 4, ddr, 4, 4, 1);
@@ -244,8 +244,8 @@ void faults(const uint64_t *arguments)
         dev_dma_wait(dev_dma_2d((dev_direction)2, smem, 4, ddr, 4, 4, 1));
 }
 
-// One transfer as asked for: arguments 1 to 6 are offset in SMEM, its stride, DDR address, its
-// stride, row size, rows; argument 7 the direction.
+// One transfer; arguments 1 to 6 are its offset in SMEM, stride there, DDR address, stride there,
+// row size, rows; argument 7 is the direction.
 void transfer(const uint64_t *arguments)
 {
     char *smem = (char *)dev_smem() + arguments[1];

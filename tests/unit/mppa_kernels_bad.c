@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device code whose constructor does what it must not.
+// Device code with a forbidden action in its constructor.
 #include "dev.h"
 
 static __attribute__((constructor)) void calls_too_early(void)

@@ -88,7 +88,7 @@ void wrong(const uint64_t *arguments)
         dev_pe_launch(read_neighbor, NULL, 16);
 }
 
-// Each cluster writes the first word; with `same`, by the DMA and the same.
+// Each cluster writes the first word; with `same`, by the DMA and with the same value.
 void clusters(const uint64_t *arguments)
 {
     int32_t *smem = dev_smem(), *ddr = (int32_t *)arguments[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands before the C library's fork: from the one with the number NO_FORK_FROM on, all fail.
+// Replaces the C library's fork: calls from number NO_FORK_FROM on fail.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

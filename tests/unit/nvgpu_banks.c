@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to shared memory whose conflicts of banks are known. The first argument is an array of offsets
+// Accesses to shared memory with known bank conflicts. The first argument is an array of offsets
 // in shared memory, one for each thread; threads whose offset is -1 do nothing.
 #include "cuda_sim.h"
 
@@ -66,7 +66,7 @@ KERNEL(stores, 64)
     cuda_store_matrix(registers, own(arguments), (uint32_t)arguments[1], true);
 }
 
-// An even number of threads go one way round, the others the other one: two locations. Behind a barrier all
+// Threads of even number take one branch, the others the other: two locations. After a barrier all
 // read the same location again, half of them for the first time.
 KERNEL(branches, 64)
 {
@@ -77,14 +77,14 @@ KERNEL(branches, 64)
     }
 }
 
-// More accesses than are put together, none of which a warp does as a whole before its end.
+// More accesses than are merged, none of which a warp executes as a whole before its end.
 KERNEL(many, 64)
 {
     for (uint64_t i = 0; i < arguments[1]; i++)
         cuda_read(own(arguments), 4);
 }
 
-// Thread 0 arrives for all others; those that wait before it have to.
+// Thread 0 arrives for all others; threads that wait earlier must wait.
 KERNEL(waits, 64)
 {
     void *barrier = cuda_shared();

@@ -28,8 +28,8 @@ static void load_separately(char *row, uint32_t *word)
     cuda_barrier_at(2);
 }
 
-// out[block, i] = the number that thread i of the other warp has written to shared memory; the shared memory
-// is written again after the second barrier.
+// out[block, i] = the number that thread i of the other warp has written to shared memory, which is
+// written again after the second barrier.
 static void thread(const uint64_t *arguments)
 {
     uint32_t number = cuda_thread_id(0), warp = number / CUDA_WARP, word, kind = (uint32_t)arguments[1];

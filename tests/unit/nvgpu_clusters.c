@@ -2,7 +2,7 @@
 // A kernel that clusters of any size run, for the tests of the simulated GPU.
 #include "cuda_sim.h"
 
-// Each thread writes its block's number when the cluster has met.
+// Each thread writes its block's number after a barrier of the cluster.
 static void thread(const uint64_t *arguments)
 {
     int32_t *numbers = (int32_t *)arguments[0];
@@ -18,7 +18,7 @@ void meet(const uint64_t *arguments)
     cuda_launch(thread, arguments, &shape);
 }
 
-// Block 0 writes a number, and says so to block 1, which reads it: by an arrival of either kind.
+// Block 0 writes a number and signals block 1, which reads it, by an arrival of either kind.
 static void tell(const uint64_t *arguments, void (*arrive)(void *barrier, uint32_t arrivals))
 {
     int32_t *number = (int32_t *)arguments[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device code for the tests of the GPU's runtime. `name` is the kernel that starts a grid of
-// `name_thread`. With a mutation defined, a kernel lacks what makes it right.
+// `name_thread`. With a mutation defined, a kernel lacks a necessary part.
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ KERNEL(add, GRID(4, 1, 1), GRID(64, 1, 1), 0)
     write_float((float *)arguments[2] + i, sum);
 }
 
-// out[position] = its place as digits: block z, y, x, thread z, y, x.
+// out[position] = the position as digits: block z, y, x, thread z, y, x.
 KERNEL(places, GRID(2, 3, 2), GRID(4, 2, 3), 0)
 {
     uint32_t block = (cuda_block_id(2) * 3 + cuda_block_id(1)) * 2 + cuda_block_id(0), place = 0;
@@ -80,7 +80,7 @@ KERNEL(places, GRID(2, 3, 2), GRID(4, 2, 3), 0)
     *out = place + cuda_grid_size(1) * 1000000 + cuda_lane_id() * 10000000;
 }
 
-// out[i] = in[255 - i] of each of two blocks, by way of shared memory.
+// out[i] = in[255 - i] of each of two blocks, through shared memory.
 KERNEL(reverse, GRID(2, 1, 1), GRID(256, 1, 1), 256 * sizeof(float))
 {
     uint32_t i = cuda_thread_id(0), first = cuda_block_id(0) * 256;
@@ -90,7 +90,8 @@ KERNEL(reverse, GRID(2, 1, 1), GRID(256, 1, 1), 256 * sizeof(float))
     write_float((float *)arguments[1] + first + i, read_float(shared + 255 - i));
 }
 
-// Each thread adds 1 to what the thread before it wrote: right only where threads go by numbers.
+// Each thread adds 1 to the number of the preceding thread: correct only if threads run in the
+// order of their numbers.
 KERNEL(chain, GRID(1, 1, 1), GRID(64, 1, 1), 64 * sizeof(float))
 {
     uint32_t i = cuda_thread_id(0);
@@ -112,7 +113,7 @@ KERNEL(block_order, GRID(6, 1, 1), GRID(1, 1, 1), 0)
     order[++order[0]] = (int32_t)cuda_block_id(0);
 }
 
-// out[block] = the first number in shared memory, then leaves another one there.
+// out[block] = the first number in shared memory, then stores another one there.
 KERNEL(shared_at_start, GRID(3, 1, 1), GRID(1, 1, 1), 64)
 {
     volatile float *shared = cuda_shared();
@@ -153,7 +154,8 @@ KERNEL(reduce, GRID(5, 1, 1), GRID(128, 1, 1), 4 * sizeof(float))
     }
 }
 
-// out[lane] and out[32 + lane] = what a shuffle of the lane numbers gives, and whether in range;
+// out[lane] and out[32 + lane] = the result of a shuffle of the lane numbers, and whether it is in
+// range;
 // arguments 1 to 4 are mode, operand, clamp and mask.
 KERNEL(shuffle, GRID(1, 1, 1), GRID(32, 1, 1), 0)
 {
@@ -230,8 +232,8 @@ KERNEL(matrices, GRID(1, 1, 1), GRID(32, 1, 1), 2 * 512)
     memcpy((char *)arguments[1] + offset, shared + 512 + offset, 16);
 }
 
-// One mma of kind arguments[4]; each lane's registers stand one after another, as many bytes for a
-// lane as arguments 5 to 7 say of A, B and C.
+// One mma of kind arguments[4]; the registers of each lane are consecutive, with arguments 5 to 7
+// bytes per lane of A, B and C.
 KERNEL(mma, GRID(1, 1, 1), GRID(32, 1, 1), 0)
 {
     uint64_t a[4], b[4], c[4], lane = cuda_lane_id();
@@ -277,8 +279,8 @@ KERNEL(matmul_f16, GRID(1, 1, 1), GRID(64, 1, 1), (32 + 16) * K * 2)
 
 #include "nvgpu_mistakes.h"
 
-// In block and thread arguments[0] and [1], an access of arguments[3] bytes to arguments[2]; a write
-// where arguments[4] says so.
+// In block and thread arguments[0] and [1], an access of arguments[3] bytes to arguments[2]; a
+// write if arguments[4] is set.
 KERNEL(stray, GRID(3, 2, 1), GRID(10, 4, 2), 0)
 {
     if (cuda_block_id(1) * 3 + cuda_block_id(0) != arguments[0] || linear_thread() != arguments[1])
@@ -294,7 +296,7 @@ KERNEL(faults, GRID(2, 1, 1), GRID(8, 8, 1), 128)
     fault_elsewhere(arguments[1]);
 }
 
-// Threads that do not meet, in one block of 64 threads; each number another way.
+// Threads that miss a barrier, in one block of 64 threads; each number in another way.
 KERNEL(apart, GRID(1, 1, 1), GRID(64, 1, 1), 512)
 {
     uint64_t kind = arguments[1];
@@ -339,7 +341,7 @@ KERNEL(apart, GRID(1, 1, 1), GRID(64, 1, 1), 512)
     }
 }
 
-// Lanes that have ended are not waited for where the warp need not be whole.
+// Operations that do not need the whole warp do not wait for lanes that have ended.
 KERNEL(ends_early, GRID(1, 1, 1), GRID(40, 1, 1), 0)
 {
     uint32_t i = cuda_thread_id(0);
@@ -356,7 +358,7 @@ KERNEL(narrow_mma, GRID(1, 1, 1), GRID(16, 1, 1), 0)
     cuda_mma(CUDA_M16N8K16_F32_F16, registers, registers, registers, registers);
 }
 
-// A grid of the shape that the arguments say.
+// A grid with the shape given by the arguments.
 void shaped(const uint64_t *arguments)
 {
     cuda_shape shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel `faults` of nvgpu_kernels.c, which this is a part of, does wrong.
+// The mistakes of the kernel `faults` of nvgpu_kernels.c, which includes this file.
 #ifndef NVGPU_MISTAKES_H
 #define NVGPU_MISTAKES_H
 

@@ -40,8 +40,8 @@ static void rounds(uint64_t kind, volatile int *shared, uint32_t self)
     }
 }
 
-// A number that all lanes of a warp read is written, with and without a warp's barrier before; and a
-// warp's barrier, after another warp has read it, too.
+// A number that all lanes of a warp have read is overwritten, with and without a preceding warp
+// barrier; and with a warp barrier after another warp has read it as well.
 static void written_after_all_have_read(uint64_t kind, volatile int *shared, uint32_t self)
 {
     int got;
@@ -61,7 +61,7 @@ static void between_blocks(uint64_t kind, int *global, uint32_t block, uint32_t 
     int got;
     if (self)
         return;
-    if (kind == 5) // each its own
+    if (kind == 5) // each a separate one
         store(&global[block], 1);
     if (kind == 6) // all the same
         store(global, (int)block);
@@ -92,8 +92,8 @@ static void divergent(uint64_t kind, uint32_t self)
     (void)value;
 }
 
-// Thread 0 writes 16 bytes or, of kind 14, one of them; thread 32 writes the byte in front of them or, of kind
-// 13, the fourteenth one.
+// Thread 0 writes 16 bytes or, for kind 14, one of them; thread 32 writes the preceding byte or,
+// for kind 13, the fourteenth one.
 static void widths(uint64_t kind, const char *shared, uint32_t self)
 {
     if (self == 0)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose warpgroups hand on registers, for the tests of the simulated GPU.
+// Kernels whose warpgroups redistribute registers, for the tests of the simulated GPU.
 #include "cuda_sim.h"
 
 #define FIRST 96 // registers of a thread, of 256 or 300 threads
 
-// Warpgroup 0 gives up what is over the first argument, and warpgroup 1 takes the second; 0: it does
-// not. Of warpgroup 1 the threads from the third argument on do not come, or want 8 registers more
-// where the fourth is 1.
+// Warpgroup 0 decreases its registers to the first argument, and warpgroup 1 increases them to the
+// second; 0 omits the instruction. Threads of warpgroup 1 from the third argument on skip it or, if
+// the fourth argument is 1, request 8 registers more.
 static void thread(const uint64_t *arguments)
 {
     uint32_t number = cuda_thread_id(0), fewer = (uint32_t)arguments[0], more = (uint32_t)arguments[1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of independent blocks, for the tests of launches on several cores. Their first argument is
-// memory of 64 numbers, 0 at first, in which blocks tell each other things that only tests need.
+// memory of 64 numbers, initially 0, through which blocks communicate only for the tests.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void wait_for(volatile int32_t *number)
         usleep(100);
 }
 
-// Two blocks, each of which waits for the other one: the processes that run them.
+// Two blocks that wait for each other: the processes that run them.
 KERNEL(meet, 2, 1)
 {
     volatile int32_t *met = numbers(arguments);
@@ -39,7 +39,7 @@ KERNEL(meet, 2, 1)
     wait_for(&met[1 - block]);
 }
 
-// Processes of blocks, of as many as the launch says.
+// The processes of the blocks of the launch.
 KERNEL(processes, 0, 1)
 {
     cuda_write((void *)&numbers(arguments)[cuda_block_id(0)], 4);
@@ -81,7 +81,7 @@ KERNEL(two_deadlocks, 2, 64)
 
 enum { KILLED, EXITS, HANGS, HANGS_DEAF, ATOMIC, PAUSES, CLUSTER };
 
-// Block 2 does what no kernel may.
+// Block 2 performs an illegal action.
 KERNEL(breaks, 4, 1)
 {
     if (cuda_block_id(0) != 2)
@@ -139,7 +139,7 @@ KERNEL(prints_and_hangs, 3, 1)
         usleep(1000);
 }
 
-// What threads of a block leave where it is half done: stacks, copies, barriers, shared memory.
+// The state that an unfinished block leaves: stacks, copies, barriers, shared memory.
 KERNEL(halves, 0, 64)
 {
     float *shared = cuda_shared(), *out = (float *)(uintptr_t)arguments[1];

@@ -178,7 +178,7 @@ def _call(rng: Random, node: NodeSchedule) -> list[NodeSchedule]:
         node._root().nest  # noqa: B018  checked when it is used
     except UserError:
         node._loops, node._parts, node._waiting = before
-        node._root()._refit()
+        node._root()._update_segments()
         raise
     return children
 

@@ -42,7 +42,8 @@ def test_a_runtime_without_code_has_the_threads_of_its_options(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"), [({"threads": 0}, "threads is 0"), ({"nbytes": 8}, "nbytes is 8")]
+    ("arguments", "text"),
+    [({"threads": 0}, "threads is 0"), ({"nbytes": 8}, "nbytes=8 is too small")],
 )
 def test_invalid_arguments_are_refused(arguments: dict[str, int], text: str) -> None:
     with pytest.raises(UserError, match=text):

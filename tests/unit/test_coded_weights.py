@@ -105,8 +105,8 @@ def test_cast_weights_are_read_as_they_are_stored(dtype: str, transposed: bool) 
     ("codes", "scales", "options", "text"),
     [
         ((4, 2), (1, 2), {"bits": 5}, "codes have 4 or 8 bits, not 5"),
-        ((4, 2, 1), (1, 2), {}, "codes are uint8 of two dimensions, not uint8 of 3"),
-        ((4, 2), (1, 2), {"bits": 4}, "a code of 4 bits is below 16, not 255"),
+        ((4, 2, 1), (1, 2), {}, "codes must be uint8 with two dimensions, not uint8 with 3"),
+        ((4, 2), (1, 2), {"bits": 4}, "code 255 does not fit in 4 bits"),
         ((4, 2), (3, 2), {}, "scales (3, 2) do not match groups of rows of codes (4, 2)"),
         (
             (4, 2),
@@ -126,5 +126,5 @@ def test_invalid_codes_and_scales_are_refused(
 
 def test_odd_groups_of_four_bit_codes_are_refused() -> None:
     codes = np.zeros((6, 2), np.uint8)
-    with pytest.raises(UserError, match="groups of 3 rows of 4 bits"), O.graph(name="g"):
+    with pytest.raises(UserError, match="a group of 3 rows of 4 bits"), O.graph(name="g"):
         O.coded_weights(codes, np.ones((2, 2), np.float32), bits=4)

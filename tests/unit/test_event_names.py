@@ -52,7 +52,7 @@ def test_libpfm_names_events_of_the_processor(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(event_names, "_libpfm", _Library)
     event_of.cache_clear()
     assert event_of("mem_load_retired.l1_miss") == Event(TYPE_RAW, 0x8D1, extra=(7, 0))
-    with pytest.raises(UserError, match="libpfm says: event not found"):
+    with pytest.raises(UserError, match="libpfm: event not found"):
         event_of("mem_load_retired.l9_miss")
     event_of.cache_clear()
 

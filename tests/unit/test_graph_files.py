@@ -161,7 +161,7 @@ GOOD = {
             NOT_W,
         ),
         (npz(**GOOD | {"w": npy(np.zeros((4, 300), np.float32, order="F"))}), "is damaged"),
-        (npz(**GOOD | {"w": npy(np.zeros((4, 300), np.float32))[:-1]}), "has not 4800 bytes"),
+        (npz(**GOOD | {"w": npy(np.zeros((4, 300), np.float32))[:-1]}), "does not have 4800 bytes"),
         (
             npz(**GOOD | {"w": npy(np.array([{}]), allow_pickle=True)}),
             NOT_W,

@@ -77,14 +77,14 @@ class TestForms:
         text = textwrap.dedent("""\
         "@processor_mesh over @memory_mesh": {px: 2, py: 1, psx: 2, psy: 8}
         "@memory_mesh": {mx: 2, my: 1}
-        C: {i: {distribute: px, spread: {0: [mx, "*"]}}, j: distribute:psy, k: {}}
+        C: {i: {distribute: px, shard: {0: [mx, "*"]}}, j: distribute:psy, k: {}}
         """)
         with pytest.raises(UserError, match="is over '@memory_mesh', which is not defined"):
             Schedule.of(matmul_graph(), text)
         first, second, rest = text.splitlines()
         schedule = Schedule.of(matmul_graph(), "\n".join([second, first, rest]))
         assert str(schedule).splitlines()[3:5] == [
-            "  for i in 0..4  // distribute px, spread 0 [mx, *]",
+            "  for i in 0..4  // distribute px, shard 0 [mx, *]",
             "    for j in 0..8  // distribute psy",
         ]
         assert Schedule.of(matmul_graph(), schedule.texts()).texts() == schedule.texts()
@@ -397,6 +397,6 @@ def test_invalid_grids_are_refused(attributes: str) -> None:
 
 def test_data_names_operands_by_number() -> None:
     mesh = {"@m": {"mx": 2}, "@p over @m": {"px": 2}}
-    spread = {"i": {"distribute": "px", "spread": {0: ["mx", "*"]}}, "j": {}, "k": {}}
-    schedule = xtc.Schedule.of(matmul_graph(), {**mesh, "C": spread})
-    assert "spread: {0: ['mx', '*']}" in schedule["C"].data
+    shard = {"i": {"distribute": "px", "shard": {0: ["mx", "*"]}}, "j": {}, "k": {}}
+    schedule = xtc.Schedule.of(matmul_graph(), {**mesh, "C": shard})
+    assert "shard: {0: ['mx', '*']}" in schedule["C"].data

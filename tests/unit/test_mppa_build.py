@@ -165,7 +165,7 @@ def test_clusters_cannot_wait_for_each_other() -> None:
     fill = "linalg.fill ins(%x : f32) outs(%A : memref<8xf32, 1>)\n"
     loop = f"scf.forall (%i) in (5) {{ {fill} }} {{mapping = [#gpu.block<linear_dim_0>]}}\n"
     for wrong in (loop * 2, f"scf.forall (%o) in (2) {{ {loop} }}\n"):
-        with pytest.raises(CompileError, match="a loop over clusters is not its only nest"):
+        with pytest.raises(CompileError, match="a loop over clusters is not its only loop nest"):
             stage_text(kernel(number + wrong))
     with pytest.raises(CompileError, match=r"linalg\.fill is beside its loop over clusters"):
         stage_text(kernel(number + fill + loop))

@@ -13,7 +13,7 @@ from xtc.loops.nest_yaml import nest_line
 
 _LOOPS = (
     NestLoop("j", pack=(1, 0), parallelize=True),
-    NestLoop("i", distribute="px", spread=((0, ("mx", "*")),)),
+    NestLoop("i", distribute="px", shard=((0, ("mx", "*")),)),
     NestLoop("k", 16, fuse=(0,), buffer=True),
     NestLoop("i", 8, name="i1", unroll=ALL),
     NestLoop("j", 32, vectorize=True),
@@ -42,7 +42,7 @@ def test_all_fields_round_trip() -> None:
         ("[{tile = 4}]", "a loop of loop.schedule has no 'axis'"),
         ('[{axis = "i", nest = []}]', "a segment of loop.schedule has no 'start'"),
         ('[{axis = "i", vectorize = 1}]', "'vectorize' of a loop of loop.schedule cannot be 1"),
-        ('[{axis = "i", spread = {x = ["a"]}}]', "'spread' of a loop of loop.schedule cannot be"),
+        ('[{axis = "i", shard = {x = ["a"]}}]', "'shard' of a loop of loop.schedule cannot be"),
     ],
 )
 def test_malformed_attributes_are_refused(text: str, message: str) -> None:

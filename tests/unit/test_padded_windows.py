@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import xtc.ops as O
 from xtc.graph.graph import Graph
-from xtc.importers.compositions.convolution import slid
+from xtc.importers.compositions.convolution import convolved
 from xtc.importers.compositions.windows import Window, window_of
 
 
@@ -20,9 +20,9 @@ def _graph(sizes: tuple[int, ...], slides: list[Window]) -> tuple[Graph, np.ndar
     rng = np.random.default_rng(0)
     shape = (*(slide.taps for slide in slides), 2, 3)
     filters = rng.integers(-4, 5, shape).astype(np.float32)
-    with O.graph(name="slid") as gb:
+    with O.graph(name="convolved") as gb:
         kernel = O.tensor(shape, name="filters", const=filters)
-        O.outputs(slid(O.tensor((1, *sizes, 2), name="x"), kernel, slides, 1))
+        O.outputs(convolved(O.tensor((1, *sizes, 2), name="x"), kernel, slides, 1))
     return gb.graph, filters
 
 

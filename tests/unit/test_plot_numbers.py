@@ -28,7 +28,7 @@ def test_the_best_so_far_never_decreases() -> None:
 
 def test_graphs_without_operations_are_rated_in_calls() -> None:
     run = measured(right(0.02), run=replace(a_product(), flops=0))
-    assert (run.unit, run.right[0][1], run.peak) == ("calls/s", 50.0, None)
+    assert (run.unit, run.correct[0][1], run.peak) == ("calls/s", 50.0, None)
 
 
 def test_the_best_schedules_are_distinct_and_the_default_is_marked() -> None:

@@ -50,7 +50,7 @@ def test_letters_determine_the_order_of_loops() -> None:
     loops = [item.text.partition("=")[0] for item in nest]
     tiles = ["i", "j", "i#i1", "j#j1", "k", "i#i2", "j#j2", "k#k1", "i#i3", "j#j3"]
     assert loops == tiles
-    words = {item.text.partition("=")[0]: item.words for item in nest if item.words}
+    words = {item.text.partition("=")[0]: item.annotations for item in nest if item.annotations}
     assert words == {
         "j": ("fuse:0",),
         "j#j1": ("buffer",),

@@ -189,7 +189,7 @@ def test_several_matmuls_are_tuned_together() -> None:
 def test_the_outermost_loop_is_parallel() -> None:
     def nests(rows: int, threads: int) -> list[bool]:
         space = make_space(prepare(matmul_graph(rows, 256, 256), threads=threads), "tile3d")
-        return ["parallelize" in nest[0].words for nest in space.operators[0].strategy.nests]
+        return ["parallelize" in nest[0].annotations for nest in space.operators[0].strategy.nests]
 
     assert nests(256, 1) == [False, False]
     assert nests(8, 2) == [False, False]

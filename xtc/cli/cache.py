@@ -53,16 +53,18 @@ def _list(cache: ArtifactCache, _: argparse.Namespace) -> None:
     sys.stdout.write(f"{held}, in {cache.root}\n")
     for entry in entries:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-        sys.stdout.write(f"{entry.key[:12]}  {used}  {size_text(entry.size):>10}  {_what(entry)}\n")
+        sys.stdout.write(
+            f"{entry.key[:12]}  {used}  {size_text(entry.size):>10}  {_description(entry)}\n"
+        )
 
 
 def _prune(cache: ArtifactCache, args: argparse.Namespace) -> None:
     limit = _parsed(parse_size, args.limit, "--limit")
-    _say(cache.prune(limit, _parsed(parse_age, args.older_than, "--older-than")))
+    _print_removed(cache.prune(limit, _parsed(parse_age, args.older_than, "--older-than")))
 
 
 def _clear(cache: ArtifactCache, _: argparse.Namespace) -> None:
-    _say(cache.clear())
+    _print_removed(cache.clear())
 
 
 def _path(cache: ArtifactCache, _: argparse.Namespace) -> None:
@@ -105,7 +107,7 @@ def _parsed(parse: Callable[[str], int], text: str | None, option: str) -> int |
         raise UserError(f"{option} is {text!r}: it {error}") from None
 
 
-def _what(entry: Entry) -> str:
+def _description(entry: Entry) -> str:
     """The target and the function of an entry, if its manifest can be read."""
     path = entry.folder / MANIFEST_FILE
     try:
@@ -118,5 +120,5 @@ def _what(entry: Entry) -> str:
     return f"{manifest.target}  {manifest.entry}({shapes})"
 
 
-def _say(removed: Removed) -> None:
+def _print_removed(removed: Removed) -> None:
     sys.stdout.write(f"removed {count_text(removed.count)}, {size_text(removed.size)}\n")

@@ -34,7 +34,7 @@ INTERRUPTED = 130  # the shells' convention: 128 plus the signal's number
 def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
     """Run a command; turns an XtcError or an I/O error into a message and exit code 1."""
     try:
-        code = _ended(main)
+        code = _exit_code(main)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -52,7 +52,7 @@ def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
     return 1
 
 
-def _ended(main: Callable[[Sequence[str]], int]) -> int:
+def _exit_code(main: Callable[[Sequence[str]], int]) -> int:
     """The exit code, also if the parser ends the program, as for --help."""
     try:
         return main(sys.argv[1:])

@@ -84,11 +84,11 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     if args.graph is None and args.op is None:
-        return _look(args)
+        return _list_or_export(args)
     settings, options = _settings(args), parse_options(args.option, args.target)
     graph = read_graph(chosen_graph(args), parse_dims(args.dim), parse_values(args.value))
     if args.resume or args.replay is not None:
-        _check_kept(args)
+        _check_fixed_options(args)
     if args.show:
         compilation = prepare(graph, args.target, **options)
         space = make_space(compilation, settings.strategy, settings.operator)
@@ -98,7 +98,7 @@ def run(argv: Sequence[str]) -> int:
         return _search(Session(graph, store, settings, args.target, options), args)
 
 
-def _check_kept(args: argparse.Namespace) -> None:
+def _check_fixed_options(args: argparse.Namespace) -> None:
     """Raise UserError for an option that a run fixed at its start."""
     for name in ("strategy", "operator", "sampler", "seed"):
         if getattr(args, name) is not None:
@@ -134,7 +134,7 @@ def _by_operators(session: Session, args: argparse.Namespace) -> bool:
     return not asked and is_network(session.graph)
 
 
-def _look(args: argparse.Namespace) -> int:
+def _list_or_export(args: argparse.Namespace) -> int:
     """The actions without a graph: listing and export."""
     if not args.list and args.csv is None:
         raise UserError("no graph is given", hints=["xtc-tune graph.py, or --list, or --csv FILE"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's exceptions: each says what went wrong, where, why, and what to do."""
+"""The project's exceptions, each with the mistake, its location, notes and hints."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ToolError(XtcError):
 
 
 class CompileError(XtcError):
-    """A pass, the translation or the code generator failed; carries diagnostic and reproducer."""
+    """A pass, the translation or the code generator failed; has diagnostics and a reproducer."""
 
 
 class ChildDied(CompileError):  # noqa: N818
@@ -79,14 +79,14 @@ class DeviceError(XtcError):
     """The base of device errors.
 
     Attributes:
-        line: the number, in the device's code, of the user's line; 0 where it is not known.
+        line: the number, in the device's code, of the user's line; 0 if it is unknown.
     """
 
     line = 0
 
 
 class DeviceNotFound(DeviceError):  # noqa: N818  users read the name: it states the event, without a suffix
-    """The device, its driver or its SDK is missing; says what was searched for and where."""
+    """The device, its driver or its SDK is missing; lists the locations searched."""
 
 
 class DeviceMemoryError(DeviceError):
@@ -94,7 +94,7 @@ class DeviceMemoryError(DeviceError):
 
 
 class DeviceFault(DeviceError):  # noqa: N818
-    """A kernel broke a rule of the machine; names kernel, coordinates and address."""
+    """A kernel violated a rule of the machine; names kernel, coordinates and address."""
 
 
 class DeviceTimeout(DeviceError):  # noqa: N818

@@ -34,7 +34,7 @@ class Knob(Generic[T]):
         os.environ[self.name] = text  # noqa: TID251  the one place
 
     def get(self) -> T:
-        """The parsed value, or the default where unset or empty. Raises UserError on bad text."""
+        """The parsed value, or the default if unset or empty. Raises UserError for invalid text."""
         text = os.environ.get(self.name, "")  # noqa: TID251  the one place
         if not text:
             return self.default
@@ -195,7 +195,7 @@ UPMEM_LIBRARY = _declare(
     "XTC_UPMEM_LIBRARY",
     str,
     "",
-    "set for build programs: the folder of the host's DPU library",
+    "folder of the host's DPU library; xtc sets it for build programs",
 )
 
 

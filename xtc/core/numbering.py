@@ -8,20 +8,20 @@ import threading
 
 
 class Numbering:
-    """Hands out the smallest free number from 0. Thread-safe."""
+    """Assigns the smallest free number from 0. Thread-safe."""
 
     def __init__(self) -> None:
         self._taken: set[int] = set()
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """Reserve a number until `give_back` releases it."""
+        """Reserve a number until `release` releases it."""
         with self._lock:
             number = next(n for n in itertools.count() if n not in self._taken)
             self._taken.add(number)
             return number
 
-    def give_back(self, number: int) -> None:
+    def release(self, number: int) -> None:
         """Release a number that `take` returned."""
         with self._lock:
             self._taken.remove(number)

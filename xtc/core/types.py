@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element types and tensor types: what an array holds and what shape it has."""
+"""Element types and tensor types: the elements and the shape of an array."""
 
 from __future__ import annotations
 

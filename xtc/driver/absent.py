@@ -41,13 +41,13 @@ class AbsentDeviceModule:
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
         """A call of the entry. Raises DeviceNotFound while the device is missing."""
-        return self._there().bind(addresses)
+        return self._loaded().bind(addresses)
 
     def record(self, addresses: Sequence[int]) -> Callable[[], list[Command]]:
         """A recorded call. Raises DeviceNotFound while the device is missing."""
-        return self._there().record(addresses)
+        return self._loaded().record(addresses)
 
-    def _there(self) -> RecordingModule:
+    def _loaded(self) -> RecordingModule:
         with self._lock:
             if self._found is None:
                 self._found, self._unload = self._load()

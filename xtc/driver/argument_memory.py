@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class _Loan:
+class _Allocation:
     argument: Argument
     device: AcceleratorDevice
     address: int
@@ -40,35 +40,35 @@ def argument_addresses(
     outputs back at its end, unless there was an error. All device memory is freed at the end.
     """
     with ExitStack() as frees:
-        lent = {
-            position: _lend(argument, devices[argument.device], frees)
+        allocations = {
+            position: _allocate(argument, devices[argument.device], frees)
             for position, argument in enumerate(manifest.arguments)
             if argument.device is not None and isinstance(arrays[position], np.ndarray)
         }
-        for position, loan in lent.items():
-            if loan.argument.role == "input":
-                loan.device.memory_copy_to(loan.address, _bytes(arrays[position]))
+        for position, allocation in allocations.items():
+            if allocation.argument.role == "input":
+                allocation.device.memory_copy_to(allocation.address, _bytes(arrays[position]))
         yield [
-            lent[position].pointer if position in lent else _address(array)
+            allocations[position].pointer if position in allocations else _address(array)
             for position, array in enumerate(arrays)
         ]
-        for position, loan in lent.items():
-            if loan.argument.role == "output":
-                loan.device.memory_copy_from(_bytes(arrays[position]), loan.address)
+        for position, allocation in allocations.items():
+            if allocation.argument.role == "output":
+                allocation.device.memory_copy_from(_bytes(arrays[position]), allocation.address)
 
 
 def _address(array: Array | DeviceArray) -> int:
     return array.address if isinstance(array, DeviceArray) else array.ctypes.data
 
 
-def _lend(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _Loan:
+def _allocate(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _Allocation:
     if argument.shards and isinstance(device, DriverDevice):
         array = device.empty(argument.shape, argument.dtype, shards=argument.shards)
         frees.callback(array.free)
-        return _Loan(argument, device, array.address)
+        return _Allocation(argument, device, array.address)
     address = device.memory_allocate(argument.nbytes)
     frees.callback(device.memory_free, address)
-    return _Loan(argument, device, address)
+    return _Allocation(argument, device, address)
 
 
 def _bytes(array: Array | DeviceArray) -> memoryview:

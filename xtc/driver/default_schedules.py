@@ -38,4 +38,4 @@ def schedule_in_use(compilation: Compilation) -> Schedule:
     """The schedules in use: the user's, and the target's defaults for other operators."""
     texts = {**default_schedules(compilation), **compilation.schedules}
     lines = [f"'{name}': {text}" for name, text in texts.items()]
-    return Schedule.of(compilation.graph, "\n".join(lines)).noted(compilation.notes)
+    return Schedule.of(compilation.graph, "\n".join(lines)).with_notes(compilation.notes)

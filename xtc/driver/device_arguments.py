@@ -44,12 +44,12 @@ def _check_shards(array: DeviceArray, argument: Argument) -> None:
     if array.shards != argument.shards:
         shards = f", shards={argument.shards}" if argument.shards else ""
         raise UserError(
-            f"'{argument.name}' is {_lies(argument.shards)}, and {array!r} is not",
+            f"'{argument.name}' is {_sharding_text(argument.shards)}, and {array!r} is not",
             hints=[f"move it there once, before the call: {argument.device}.array(...{shards})"],
         )
 
 
-def _lies(shards: int) -> str:
+def _sharding_text(shards: int) -> str:
     return f"in {shards} shards" if shards else "in every memory"
 
 

@@ -209,16 +209,16 @@ class Module(Closing):
                 graph, manifest, inputs, runs, roundoff=roundoff, rtol=rtol, atol=atol
             )
 
-        with self._disturbed() as disturbed:
-            comparisons = check(inputs, *(module._run for module in disturbed))
+        with self._adversarial() as modules:
+            comparisons = check(inputs, *(module._run for module in modules))
         if not args and not arrays and checking.sums_at_length(graph, inputs):
             check(checking.samples(manifest, seed, of_one_sign=True))
         return comparisons
 
     @contextmanager
-    def _disturbed(self) -> Iterator[list[Module]]:
+    def _adversarial(self) -> Iterator[list[Module]]:
         """This module on a simulator with adversarial timing; empty for several devices."""
-        found = {name: device.disturbed() for name, device in self.devices.items()}
+        found = {name: device.adversarial_simulator() for name, device in self.devices.items()}
         if len(found) != 1 or not any(found.values()):
             yield []
             return

@@ -93,7 +93,7 @@ class SpecializedModule(Closing):
         Elements of less than a byte are stored in wider integers. Arrays for states are passed by
         their names in `state`.
         """
-        given, states = self._apart(args, arrays)
+        given, states = self._inputs_and_states(args, arrays)
         module, inputs, finish = self._chosen(args, given)
         for name in states:
             self._require_state(name, module)
@@ -101,7 +101,7 @@ class SpecializedModule(Closing):
             return module(**inputs, **states, out=out)
         return finish(module(**inputs, **states))
 
-    def _apart(
+    def _inputs_and_states(
         self, args: Sequence[Any], arrays: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Splits named arguments into inputs and candidates for states, which only graphs know."""

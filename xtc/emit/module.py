@@ -86,7 +86,7 @@ def _meshes(graph: Graph, texts: Mapping[str, str]) -> list[str]:
     devices = dict.fromkeys(
         str(node.placement) if node.placement else ""
         for node in graph.nodes
-        if heads and any(word in texts.get(node.name, "") for word in ("distribute:", "spread:"))
+        if heads and any(word in texts.get(node.name, "") for word in ("distribute:", "shard:"))
     )
     lines = []
     for number, on in enumerate(devices):

@@ -80,7 +80,7 @@ class Comparison:
     def _worst(self) -> str:
         if self.index is None or (self.ok and self.abs_error == 0):
             return ""
-        actual, expected = _apart(self.actual, self.expected)
+        actual, expected = _distinguished(self.actual, self.expected)
         return (
             f"worst at {list(self.index)}: {actual} where {expected} was expected"
             f" (error {self.abs_error:.3g} absolute, {self.rel_error:.3g} relative)"
@@ -225,7 +225,7 @@ def _relative(error: float, size: float) -> float:
     return error / size if size and math.isfinite(error) else math.inf
 
 
-def _apart(actual: Scalar | None, expected: Scalar | None) -> tuple[str, str]:
+def _distinguished(actual: Scalar | None, expected: Scalar | None) -> tuple[str, str]:
     """Both as text: floats with nine digits, or with all digits if nine do not distinguish them."""
     if not (isinstance(actual, float) and isinstance(expected, float)):
         return repr(actual), repr(expected)

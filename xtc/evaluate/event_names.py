@@ -76,7 +76,7 @@ def _encoded(library: ctypes.CDLL, name: str) -> Event:
         reason = library.pfm_strerror(code)
         raise UserError(
             f"unknown counter '{name}'",
-            notes=[f"libpfm says: {reason.decode() if reason else code}"],
+            notes=[f"libpfm: {reason.decode() if reason else code}"],
             hints=did_you_mean(name, COUNTERS),
         )
     return Event(attributes.type, attributes.config, extra=(attributes.config1, attributes.config2))

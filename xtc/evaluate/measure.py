@@ -152,7 +152,7 @@ def _validate(
             raise UserError(f"{label} is {value}", hints=[f"{label} is 0 or more"])
     if peak is not None and flops is None:
         raise UserError(
-            "a peak is given without flops", hints=["say how many operations one call makes"]
+            "a peak is given without flops", hints=["pass flops=, the operations of one call"]
         )
 
 

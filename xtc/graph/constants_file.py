@@ -115,7 +115,7 @@ def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, type: TensorType)
             raise ValueError(f"{info.filename} is not an array of type {type}")
         data = stream.read(type.nbytes + 1)
     if len(data) != type.nbytes:
-        raise ValueError(f"{info.filename} has not {type.nbytes} bytes")
+        raise ValueError(f"{info.filename} does not have {type.nbytes} bytes")
     return from_bytes(data, type)
 
 

@@ -142,7 +142,7 @@ def _name_tensors(tensors: Iterable[Tensor]) -> dict[Tensor, Tensor]:
     for tensor in all_tensors:
         named[tensor] = tensor
         if tensor.name is None:
-            stem = _stem(tensor)
+            stem = _name_without_number(tensor)
             numbers = counts.setdefault(stem, itertools.count())
             name = next(name for count in numbers if (name := f"{stem}{count}") not in taken)
             taken.add(name)
@@ -168,7 +168,7 @@ def _user_names(tensors: Iterable[Tensor]) -> set[str]:
     return set(taken)
 
 
-def _stem(tensor: Tensor) -> str:
+def _name_without_number(tensor: Tensor) -> str:
     """The generated name of a tensor without its number."""
     if tensor.producer is not None:
         return tensor.producer.op.name

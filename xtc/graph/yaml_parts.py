@@ -63,7 +63,7 @@ def stored_constants(
         file = check_file_name(text(data["name"], "the name of the constants file"))
         sha256 = text(data["sha256"], "sha256")
         if _SHA256.fullmatch(sha256) is None:
-            raise UserError("sha256 is 64 hexadecimal digits", where=data["sha256"].where)
+            raise UserError("sha256 must have 64 hexadecimal digits", where=data["sha256"].where)
         if folder is None:
             raise UserError(
                 f"the constants are in another file, '{file}'",

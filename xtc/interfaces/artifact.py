@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a compilation: files or objects, and a manifest that says how to call them."""
+"""The result of a compilation: files or objects, and a manifest that describes the calls."""
 
 from __future__ import annotations
 

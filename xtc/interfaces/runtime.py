@@ -301,7 +301,7 @@ class AcceleratorDevice(CommonRuntimeInterface):
     def deinit_device(self) -> None:
         """Release the device with its memory and modules."""
 
-    def disturbed(self) -> AcceleratorDevice | None:
+    def adversarial_simulator(self) -> AcceleratorDevice | None:
         """A simulator like this one with adversarial timing; None for a real machine.
 
         It runs concurrent work in random order, delays transfers as long as the machine may, and

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from xtc.ir.analysis.symbols import Symbol, homes, symbols_of
+from xtc.ir.analysis.symbols import Symbol, owners, symbols_of
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -66,11 +66,11 @@ def llvm_units(module: Operation, entry: str) -> list[Operation]:
 
 def _parts(symbols: Mapping[str, Symbol], entry: str) -> list[list[str]]:
     """The symbols that each unit defines, the entry's unit first."""
-    home = homes(symbols, entry)
+    owner = owners(symbols, entry)
     groups: dict[str, list[str]] = {entry: []}
     for name in symbols:
         if not _is_repeated(symbols[name].op):
-            groups.setdefault(home[name], []).append(name)
+            groups.setdefault(owner[name], []).append(name)
     first = groups.pop(entry)
     parts: list[list[str]] = []
     size = UNIT_OPERATIONS
@@ -109,9 +109,9 @@ def _closure(part: Iterable[str], symbols: Mapping[str, Symbol]) -> list[str]:
 
 def declaration_of(op: Operation) -> Operation:
     """The declaration of a unit's definition, for other units."""
-    from xtc.ir.builders.rebuild import bodiless
+    from xtc.ir.builders.rebuild import without_body
 
-    return bodiless(op, *_OF_BODIES)
+    return without_body(op, *_OF_BODIES)
 
 
 def _copy(symbol: Symbol, is_here: bool, is_shared: bool) -> None:

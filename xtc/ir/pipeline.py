@@ -138,7 +138,7 @@ class PassRunner:
     def _run_steps(self, module: Operation, steps: Sequence[Step], stage: str) -> None:
         start = module.clone()  # one per stage: a clone of a network for each pass would be slow
         done: list[Step] = []
-        again = partial(self._again, start, done)
+        again = partial(self._rerun, start, done)
         for group in self._groups(steps):
             if isinstance(group[0], PartitionSteps):
                 with partition_of(module, group[0].device) as partition:
@@ -148,7 +148,7 @@ class PassRunner:
                 self._run_group(module, group, stage, again)
             done += group
 
-    def _again(self, start: Operation, steps: Sequence[Step]) -> Operation:
+    def _rerun(self, start: Operation, steps: Sequence[Step]) -> Operation:
         """A copy of `start` after `steps`, which run again."""
         from xtc.ir.mlir import copied
 

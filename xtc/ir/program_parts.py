@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from xtc.ir.analysis.symbols import Symbol, homes, symbols_of
+from xtc.ir.analysis.symbols import Symbol, owners, symbols_of
 from xtc.ir.attributes import CONSTANT_BYTES, EXTERNAL, MAY_FAIL
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def _note_constants(module: Operation) -> None:
 def _groups(symbols: Mapping[str, Symbol], entry: str) -> dict[str, list[str]]:
     """The separable functions, each with the functions that only it calls."""
     groups: dict[str, list[str]] = {}
-    for name, home in homes(symbols, entry).items():
-        if home != entry:
-            groups.setdefault(home, []).append(name)
-    return {home: group for home, group in groups.items() if _stands_alone(group, symbols)}
+    for name, owner in owners(symbols, entry).items():
+        if owner != entry:
+            groups.setdefault(owner, []).append(name)
+    return {owner: group for owner, group in groups.items() if _stands_alone(group, symbols)}
 
 
 def _stands_alone(group: Iterable[str], symbols: Mapping[str, Symbol]) -> bool:
@@ -75,11 +75,11 @@ def _batches(
     """Consecutive groups, merged up to about PART_OPERATIONS operations."""
     batches: list[dict[str, list[str]]] = []
     size = PART_OPERATIONS
-    for home, group in groups.items():
+    for owner, group in groups.items():
         if size >= PART_OPERATIONS:
             batches.append({})
             size = 0
-        batches[-1][home] = group
+        batches[-1][owner] = group
         size += sum(symbols[name].size for name in group)
     return batches
 
@@ -94,8 +94,8 @@ def _taken(
         part = Module.create().operation
         for name in module.attributes:
             part.attributes[name] = module.attributes[name]
-        for home, group in batch.items():
-            _declare(symbols[home].op, any(map(_allocates, (symbols[name] for name in group))))
+        for owner, group in batch.items():
+            _declare(symbols[owner].op, any(map(_allocates, (symbols[name] for name in group))))
             for name in group:
                 op = symbols[name].op
                 op.detach_from_parent()
@@ -109,11 +109,11 @@ def _allocates(symbol: Symbol) -> bool:
 
 def _declare(function: Operation, may_fail: bool) -> None:
     """Declare a function before its definition."""
-    from xtc.ir.builders.rebuild import bodiless
+    from xtc.ir.builders.rebuild import without_body
     from xtc.ir.mlir import InsertionPoint, UnitAttr
 
     with InsertionPoint(function):
-        declared = bodiless(function, "llvm.linkage")
+        declared = without_body(function, "llvm.linkage")
     if may_fail:
         declared.attributes[MAY_FAIL] = UnitAttr.get()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xtc.core.errors import UserError
 from xtc.loops.incomplete import IncompleteError
-from xtc.loops.nest import Nest, NestLoop, words_of
+from xtc.loops.nest import Nest, NestLoop, annotations_of
 
 
 def check_external(nest: Nest, title: str) -> None:
@@ -18,7 +18,7 @@ def check_external(nest: Nest, title: str) -> None:
 
 def _check(nest: Nest, position: int, loop: NestLoop, title: str) -> None:
     name = f"'{loop.name}' of {title}"
-    if loop.vectorize or loop.distribute or loop.spread:
+    if loop.vectorize or loop.distribute or loop.shard:
         raise UserError(
             f"{name} calls a function and is vectorized or distributed", where=loop.where
         )
@@ -35,11 +35,11 @@ def _check(nest: Nest, position: int, loop: NestLoop, title: str) -> None:
             where=loop.where,
         )
     for inner in nest.loops[position + 1 :]:
-        words = words_of(inner)
-        if words:
+        annotations = annotations_of(inner)
+        if annotations:
             raise IncompleteError(
                 f"'{inner.name}' of {title} is inside '{loop.name}', which calls a function: "
-                f"it cannot have {words[0]}",
+                f"it cannot have {annotations[0]}",
                 hints=[f"the function replaces all loops inside '{loop.name}'"],
                 where=inner.where or loop.where,
             )

@@ -15,38 +15,38 @@ def check_distribution(nest: Nest, title: str) -> None:
         if inner is not nest:
             _check_segment(inner, title)
     loops = [loop for loop in nest.loops if loop.distribute]
-    spread = [loop for loop in nest.loops if loop.spread]
-    if not loops and not spread:
+    sharding = [loop for loop in nest.loops if loop.shard]
+    if not loops and not sharding:
         return
     mesh = nest.space.mesh
     if mesh is None:
         raise UserError(
-            f"'{(loops + spread)[0].name}' of {title} is distributed, but no processor mesh is "
+            f"'{(loops + sharding)[0].name}' of {title} is distributed, but no processor mesh is "
             "defined",
             hints=["schedule.define_processor_mesh(...) first"],
         )
     _check_axes(nest, loops, mesh, title)
     _check_order(nest, mesh, title)
     _check_between(nest, mesh, title)
-    for loop in spread:
-        _check_spread(nest, loop, mesh, title)
+    for loop in sharding:
+        _check_shards(nest, loop, mesh, title)
 
 
-def leading_loops(nest: Nest) -> list[NestLoop]:
+def shard_loops(nest: Nest) -> list[NestLoop]:
     """Loops over mesh axes that cross memories."""
     mesh = nest.space.mesh
-    return [loop for loop in nest.loops if mesh and loop.distribute in mesh.leading]
+    return [loop for loop in nest.loops if mesh and loop.distribute in mesh.shard_axes]
 
 
-def trailing_loops(nest: Nest) -> list[NestLoop]:
+def thread_loops(nest: Nest) -> list[NestLoop]:
     """Loops over mesh axes of the processors of one memory."""
     mesh = nest.space.mesh
-    return [loop for loop in nest.loops if mesh and loop.distribute in mesh.trailing]
+    return [loop for loop in nest.loops if mesh and loop.distribute in mesh.thread_axes]
 
 
 def _check_segment(nest: Nest, title: str) -> None:
     for loop in nest.loops:
-        if loop.distribute or loop.spread:
+        if loop.distribute or loop.shard:
             raise UserError(
                 f"'{loop.name}' of {title} cannot be distributed inside a segment",
                 hints=["distribute loops outside of the split"],
@@ -95,29 +95,29 @@ def _check_loop(nest: Nest, loop: NestLoop, title: str) -> None:
 
 def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
     """Loops over memories are outermost, and loops over the processors of one are adjacent."""
-    leading, trailing = leading_loops(nest), trailing_loops(nest)
-    for loop, around in zip(leading, nest.loops, strict=False):
-        if around not in leading:
+    sharded, threaded = shard_loops(nest), thread_loops(nest)
+    for loop, around in zip(sharded, nest.loops, strict=False):
+        if around not in sharded:
             raise IncompleteError(
                 f"'{loop.name}' of {title} cannot be distributed over '{loop.distribute}' inside "
                 f"'{around.name}'",
-                notes=[f"'{loop.distribute}' runs over memories: nothing is around it"],
+                notes=[f"'{loop.distribute}' runs over memories, so its loop must be outermost"],
                 hints=[f"distribute '{around.name}' instead"],
             )
-    first = nest.loops.index(trailing[0]) if trailing else 0
-    for loop, dimension in zip(trailing, nest.loops[first:], strict=False):
+    first = nest.loops.index(threaded[0]) if threaded else 0
+    for loop, dimension in zip(threaded, nest.loops[first:], strict=False):
         if loop != dimension:
             raise IncompleteError(
-                f"'{trailing[0].name}' and '{loop.name}' of {title} cannot be distributed over "
+                f"'{threaded[0].name}' and '{loop.name}' of {title} cannot be distributed over "
                 f"processors of one memory with '{dimension.name}' between them",
                 hints=["interchange the loops so that they are adjacent"],
             )
-    _check_once(trailing, title)
+    _check_once(threaded, title)
 
 
 def check_memories(nest: Nest, title: str) -> None:
     """Raise UserError if two loops over an axis cross memories, which few machines support."""
-    _check_once(leading_loops(nest), title)
+    _check_once(shard_loops(nest), title)
 
 
 def _check_once(group: list[NestLoop], title: str) -> None:
@@ -133,9 +133,9 @@ def _check_once(group: list[NestLoop], title: str) -> None:
 
 def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:
     """Adjacent distributed loops are collapsed: only packing is allowed between them."""
-    for group in (leading_loops(nest), trailing_loops(nest)):
+    for group in (shard_loops(nest), thread_loops(nest)):
         for loop in group[:-1]:
-            packed = loop.pack if group is leading_loops(nest) else ()
+            packed = loop.pack if group is shard_loops(nest) else ()
             if packed or loop.buffer or loop.fuse:
                 raise IncompleteError(
                     f"'{loop.name}' and '{group[-1].name}' of {title} are distributed as one "
@@ -144,16 +144,16 @@ def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:
                 )
 
 
-def _check_spread(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
-    if loop in trailing_loops(nest) or any(
-        other in trailing_loops(nest) for other in nest.loops[: nest.loops.index(loop)]
+def _check_shards(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
+    if loop in thread_loops(nest) or any(
+        other in thread_loops(nest) for other in nest.loops[: nest.loops.index(loop)]
     ):
         raise IncompleteError(
             f"'{loop.name}' of {title} runs on the processors of one memory; nothing can be "
             "distributed over memories there",
             hints=["name a loop outside them"],
         )
-    for operand, axes in loop.spread:
+    for operand, axes in loop.shard:
         _check_operand(nest, loop, operand, mesh, title)
         for axis in axes:
             _check_memory_axis(nest, loop, operand, axis, mesh, title)
@@ -169,7 +169,7 @@ def _check_operand(nest: Nest, loop: NestLoop, operand: int, mesh: Mesh, title: 
             f"a distributed buffer at '{loop.name}': {title} has no operand {operand}",
             notes=[f"it reads {count} operands, counted from 0"],
         )
-    axes = dict(loop.spread)[operand]
+    axes = dict(loop.shard)[operand]
     if ranks and len(axes) != ranks[operand]:
         raise UserError(
             f"operand {operand} of {title} has {ranks[operand]} dimensions, but {len(axes)} are "

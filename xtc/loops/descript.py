@@ -3,10 +3,10 @@
 
 Keys are loops from the outermost to the innermost: `i` covers the axis, `i#4` four elements of it,
 `i[0:48]` opens a segment whose value is another nest, `i[:48:]` a segment of 48 elements, and
-`i[:]` a segment of the rest. Values annotate the loop: nothing, a word, words in a text or a list,
-or a mapping such as `{unroll: 4, pack: 1}`. A list of loops is equivalent, as in
+`i[:]` a segment of the rest. Values annotate the loop: nothing, annotations in a text
+or a list, or a mapping such as `{unroll: 4, pack: 1}`. A list of loops is equivalent, as in
 `[i, j, "i#4=unroll", "j#16=vectorize"]`. `distribute: px` distributes a loop over processors, and
-`spread: {1: [mx, "*"]}` shards an operand over their memories. `dims: [I, J, K]` renames the axes;
+`shard: {1: [mx, "*"]}` shards an operand over their memories. `dims: [I, J, K]` renames the axes;
 `B: pack`, after a loop, packs the second operand there.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from xtc.core.errors import UserError, about, located, shown
+from xtc.loops.annotations import annotated, is_padded, kind_of, read_annotations
 from xtc.loops.check import check_axis
 from xtc.loops.nest import Axis, Nest, NestLoop, Segment, Space
 from xtc.loops.normalize import normalized
-from xtc.loops.words import annotated, is_padded, kind_of, read_words
 from xtc.loops.yaml_text import Located, parse_yaml, plain
 
 _NAME = r"(?P<axis>[A-Za-z_][A-Za-z0-9_]{0,63})"
@@ -101,10 +101,10 @@ class _Reader:
                     loops[-1] = self._with_matrix(loops[-1], text)
                 else:
                     loop, inside = self._loop(text, value, axes)
-                    loops.append(replace(_named_apart(loop, loops), where=key.where))
+                    loops.append(replace(_uniquely_named(loop, loops), where=key.where))
                     vectors += [replace(vector, where=key.where) for vector in inside]
         for vector in vectors:
-            loops.append(_named_apart(vector, loops))
+            loops.append(_uniquely_named(vector, loops))
         return Nest(Space(axes), tuple(loops), tuple(segments))
 
     def _count_one(self) -> None:
@@ -130,8 +130,12 @@ class _Reader:
         if isinstance(item.value, dict):
             yield from item.value.items()
         elif isinstance(item.value, str):
-            key, _, words = item.value.partition("=")
-            parts = [Located(word, item.where) for word in words.split(",") if word]
+            key, _, annotations = item.value.partition("=")
+            parts = [
+                Located(annotation, item.where)
+                for annotation in annotations.split(",")
+                if annotation
+            ]
             yield Located(key, item.where), Located(parts, item.where)
         else:
             raise UserError(
@@ -165,8 +169,14 @@ class _Reader:
         number = ord(text) - ord("A") if len(text) == 1 else -1
         if not 0 <= number <= self.space.operands or text in (*self.names, *self.space.names):
             return False
-        words = [word for word, argument in read_words(value, text) if argument in (None, True)]
-        return words == ["pack"] or (words == ["buffer"] and number == self.space.operands)
+        annotations = [
+            annotation
+            for annotation, argument in read_annotations(value, text)
+            if argument in (None, True)
+        ]
+        return annotations == ["pack"] or (
+            annotations == ["buffer"] and number == self.space.operands
+        )
 
     def _with_matrix(self, loop: NestLoop, text: str) -> NestLoop:
         number = ord(text) - ord("A")
@@ -205,23 +215,25 @@ class _Reader:
         loop = NestLoop(self._axis(match["axis"], axes), tile)
         vectors = []
         seen = set()
-        for word, argument in read_words(value, loop.name):
-            if word in seen and word not in _OF_OPERANDS:
-                raise UserError(f"'{loop.name}' of {self.title} is to {word} twice")
-            seen.add(word)
-            if word == "pack" and is_padded(argument):
+        for annotation, argument in read_annotations(value, loop.name):
+            if annotation in seen and annotation not in _OF_OPERANDS:
+                raise UserError(
+                    f"'{loop.name}' of {self.title} has the annotation '{annotation}' twice"
+                )
+            seen.add(annotation)
+            if annotation == "pack" and is_padded(argument):
                 self.notes.append(f"pack at '{loop.name}' makes a dense buffer without padding")
-            if word == "vectorize" and isinstance(argument, int) and argument is not True:
+            if annotation == "vectorize" and isinstance(argument, int) and argument is not True:
                 size = loop.tile or Space(axes).size(loop.axis)
                 argument, inside = _by_width(loop, argument, size)
                 vectors += inside
             if argument is not False:
-                loop = annotated(loop, word, argument)
+                loop = annotated(loop, annotation, argument)
         return loop, vectors
 
 
 def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
-    """The size of a tile, from the key or from `size` among its words."""
+    """The size of a tile, from the key or from `size` among its annotations."""
     if match["tile"]:
         return int(match["tile"]), value
     if isinstance(value.value, dict):
@@ -247,7 +259,7 @@ def _left(axes: tuple[Axis, ...], loops: list[NestLoop]) -> tuple[Axis, ...]:
     return tuple(replace(axis, size=tiles.get(axis.name, axis.size)) for axis in axes)
 
 
-def _named_apart(loop: NestLoop, others: list[NestLoop]) -> NestLoop:
+def _uniquely_named(loop: NestLoop, others: list[NestLoop]) -> NestLoop:
     """The loop under a name that differs from those of tiles of the same size."""
     same = [other for other in others if (other.axis, other.tile) == (loop.axis, loop.tile)]
     if not same or loop.tile is None:

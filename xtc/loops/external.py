@@ -39,7 +39,7 @@ class External:
 
     @property
     def data(self) -> str:
-        """The argument of the word `external`, in YAML."""
+        """The argument of the annotation `external`, in YAML."""
         if not self.sources and not self.flags:
             return self.function
         parts = [f"function: {self.function}"]
@@ -54,7 +54,7 @@ def _quoted(texts: Iterable[str]) -> str:
 
 
 def external_of(loop: str, argument: Any) -> External:
-    """Parse the argument of the word `external`. Raises UserError."""
+    """Parse the argument of the annotation `external`. Raises UserError."""
     fields = {"function": argument} if isinstance(argument, str) else argument
     if not isinstance(fields, Mapping) or "function" not in fields:
         raise UserError(f"external of '{loop}' takes a function and its sources", hints=[_HINT])

@@ -7,7 +7,7 @@ from xtc.core.errors import UserError
 
 
 class IncompleteError(UserError):
-    """A nest is not legal yet, but another order, tile or word may make it legal.
+    """A nest is not legal yet, but another order, tile or annotation may make it legal.
 
     Schedules built by calls defer this error until they are used.
     """

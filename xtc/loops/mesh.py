@@ -24,7 +24,7 @@ class Mesh:
     Attributes:
         name: its name in data and in the IR.
         axes: names and sizes, outermost first.
-        memory: for processors, the mesh of their memories: each leading axis corresponds to an axis
+        memory: for processors, the mesh of their memories: each shard axis corresponds to an axis
             of the memories; processors along the other axes share one memory.
     """
 
@@ -38,14 +38,14 @@ class Mesh:
         return tuple(name for name, _ in self.axes)
 
     @property
-    def leading(self) -> tuple[str, ...]:
+    def shard_axes(self) -> tuple[str, ...]:
         """Axes that cross memories."""
         return self.names[: len(self.memory.axes)] if self.memory else self.names
 
     @property
-    def trailing(self) -> tuple[str, ...]:
+    def thread_axes(self) -> tuple[str, ...]:
         """Axes of the processors of one memory."""
-        return self.names[len(self.leading) :]
+        return self.names[len(self.shard_axes) :]
 
     def size(self, axis: str) -> int:
         """The size of an axis."""
@@ -56,8 +56,8 @@ class Mesh:
         return math.prod(self.size(axis) for axis in axes)
 
     def memory_axis(self, axis: str) -> str | None:
-        """The memory axis of a leading axis; None for other axes."""
-        if self.memory is None or axis not in self.leading:
+        """The memory axis of a shard axis; None for other axes."""
+        if self.memory is None or axis not in self.shard_axes:
             return None
         return self.memory.names[self.names.index(axis)]
 

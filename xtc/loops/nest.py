@@ -26,7 +26,7 @@ class Axis:
         name: its name.
         size: its number of iterations.
         reduction: whether it is a reduction dimension.
-        groups: the numbers of adjacent terms that an instruction can sum at once.
+        groups: the numbers of adjacent elements that an instruction can sum at once.
         unordered: whether elements along it can be combined in any order, like integers.
     """
 
@@ -39,7 +39,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Space:
-    """The iteration space of an operation, with what schedules need to know of it.
+    """The iteration space of an operation, with the properties that schedules depend on.
 
     Attributes:
         axes: the dimensions of the iteration space, in the operation's order.
@@ -69,7 +69,7 @@ class Space:
 
     @property
     def reduced(self) -> int:
-        """The number of terms in an element's reduction."""
+        """The number of elements that are reduced to one."""
         return math.prod(axis.size for axis in self.axes if axis.reduction)
 
     def axis(self, name: str) -> Axis | None:
@@ -105,14 +105,14 @@ class NestLoop:
         name: the user's name for it; by default `i` or `i#4`.
         unroll: the unroll factor; 0 for none, `ALL` for complete unrolling.
         vectorize: the loop becomes vector instructions.
-        reassociate: the vectors of a reduction may change the order of its terms.
+        reassociate: the vectors of a reduction may change its order.
         parallelize: the iterations run on several threads.
         buffer: the result's tile inside this loop is computed in a local buffer.
         pack: the operands whose tile inside this loop is packed into a buffer first.
         fuse: the operands whose producer is fused into this loop.
         consumer: the consumer of the result is fused into this loop.
         distribute: the axis of the processor mesh that shares the iterations, or "".
-        spread: the operands sharded over the memory mesh, by number, with an axis of it, or `*`,
+        shard: the operands sharded over the memory mesh, by number, with an axis of it, or `*`,
             for each dimension.
         external: the function that replaces the loops inside this one, or None.
         where: its location, for messages.
@@ -130,7 +130,7 @@ class NestLoop:
     fuse: tuple[int, ...] = ()
     consumer: bool = False
     distribute: str = ""
-    spread: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    shard: tuple[tuple[int, tuple[str, ...]], ...] = ()
     external: External | None = None
     where: SourceLocation | None = field(default=None, compare=False, repr=False)
 
@@ -301,25 +301,25 @@ def _is_of_result(nest: Nest, loop: NestLoop) -> bool:
     return axis is not None and not axis.reduction
 
 
-def words_of(loop: NestLoop) -> list[str]:
+def annotations_of(loop: NestLoop) -> list[str]:
     """The annotations of a loop, for printing."""
-    words = []
+    annotations = []
     if loop.distribute:
-        words.append(f"distribute {loop.distribute}")
+        annotations.append(f"distribute {loop.distribute}")
     if loop.parallelize:
-        words.append("parallelize")
+        annotations.append("parallelize")
     if loop.unroll:
-        words.append(f"unroll {loop.unroll}")
+        annotations.append(f"unroll {loop.unroll}")
     if loop.vectorize:
-        words.append("vectorize in any order" if loop.reassociate else "vectorize")
+        annotations.append("vectorize in any order" if loop.reassociate else "vectorize")
     if loop.buffer:
-        words.append("buffer")
-    words += [f"pack {operand}" for operand in loop.pack]
-    words += [f"fuse {operand}" for operand in loop.fuse]
-    words += ["fuse consumer"] * loop.consumer
-    words += [f"spread {operand} [{', '.join(axes)}]" for operand, axes in loop.spread]
-    words += [f"external {loop.external.function}"] if loop.external else []
-    return words
+        annotations.append("buffer")
+    annotations += [f"pack {operand}" for operand in loop.pack]
+    annotations += [f"fuse {operand}" for operand in loop.fuse]
+    annotations += ["fuse consumer"] * loop.consumer
+    annotations += [f"shard {operand} [{', '.join(axes)}]" for operand, axes in loop.shard]
+    annotations += [f"external {loop.external.function}"] if loop.external else []
+    return annotations
 
 
 def nest_text(nest: Nest, title: str) -> str:
@@ -334,8 +334,8 @@ def nest_text(nest: Nest, title: str) -> str:
 def _lines(nest: Nest, title: str, depth: int) -> list[str]:
     lines = []
     for extent in nest.extents():
-        words = words_of(extent.loop)
-        comment = f"  // {', '.join(words)}" if words else ""
+        annotations = annotations_of(extent.loop)
+        comment = f"  // {', '.join(annotations)}" if annotations else ""
         by = f" step {extent.step}" if extent.step > 1 else ""
         lines.append(f"{'  ' * depth}for {extent.loop.name} in 0..{extent.size}{by}{comment}")
         depth += 1

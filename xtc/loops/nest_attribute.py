@@ -29,7 +29,7 @@ from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, Segment, Space
 
 MAX_DEPTH = 16
-Spread = tuple[tuple[int, tuple[str, ...]], ...]
+Shards = tuple[tuple[int, tuple[str, ...]], ...]
 
 
 def write_nest(op: Operation, nest: Nest) -> None:
@@ -133,7 +133,7 @@ def _read_numbers(attribute: Attribute) -> tuple[int, ...]:
     return tuple(DenseI64ArrayAttr(attribute))
 
 
-def _read_spread(attribute: Attribute) -> Spread:
+def _read_shards(attribute: Attribute) -> Shards:
     entries = DictAttr(attribute)
     return tuple(
         (int(entry.name), tuple(StringAttr(axis).value for axis in ArrayAttr(entry.attr)))
@@ -141,8 +141,8 @@ def _read_spread(attribute: Attribute) -> Spread:
     )
 
 
-def _write_spread(spread: Spread) -> Attribute:
-    axes = {str(n): ArrayAttr.get(list(map(StringAttr.get, names))) for n, names in spread}
+def _write_shards(shards: Shards) -> Attribute:
+    axes = {str(n): ArrayAttr.get(list(map(StringAttr.get, names))) for n, names in shards}
     return DictAttr.get(axes)
 
 
@@ -180,7 +180,7 @@ _LOOP: _Codecs = {
     "fuse": _NUMBERS,
     "consumer": _FLAG,
     "distribute": _TEXT,
-    "spread": (_read_spread, _write_spread),
+    "shard": (_read_shards, _write_shards),
     "external": (_read_external, _write_external),
 }
 _SEGMENT: _Codecs = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 
+from xtc.loops.annotations import REASSOCIATE
 from xtc.loops.nest import ALL, Nest, NestLoop
-from xtc.loops.words import REASSOCIATE
 
 _VECTOR = "vectorize"
 _FLAGS = (_VECTOR, "parallelize", "buffer")
@@ -29,26 +29,32 @@ def _key(loop: NestLoop) -> str:
 
 
 def _loop_data(loop: NestLoop) -> str:
-    words = [f"{word}: true" for word in ("parallelize", "buffer") if getattr(loop, word)]
+    annotations = [
+        f"{annotation}: true"
+        for annotation in ("parallelize", "buffer")
+        if getattr(loop, annotation)
+    ]
     if loop.vectorize:
-        words.append(f"vectorize: {REASSOCIATE if loop.reassociate else 'true'}")
+        annotations.append(f"vectorize: {REASSOCIATE if loop.reassociate else 'true'}")
     if loop.unroll:
-        words.append("unroll: true" if loop.unroll == ALL else f"unroll: {loop.unroll}")
-    words += [
-        f"{word}: {list(getattr(loop, word))}" for word in ("pack", "fuse") if getattr(loop, word)
+        annotations.append("unroll: true" if loop.unroll == ALL else f"unroll: {loop.unroll}")
+    annotations += [
+        f"{annotation}: {list(getattr(loop, annotation))}"
+        for annotation in ("pack", "fuse")
+        if getattr(loop, annotation)
     ]
     if loop.consumer:
-        words.append("fuse_consumer: true")
+        annotations.append("fuse_consumer: true")
     if loop.distribute:
-        words.append(f"distribute: {loop.distribute}")
-    if loop.spread:
-        words.append(f"spread: {{{', '.join(_spread_data(*entry) for entry in loop.spread)}}}")
+        annotations.append(f"distribute: {loop.distribute}")
+    if loop.shard:
+        annotations.append(f"shard: {{{', '.join(_shard_data(*entry) for entry in loop.shard)}}}")
     if loop.external:
-        words.append(f"external: {loop.external.data}")
-    return f"{_key(loop)}: {{{', '.join(words)}}}"
+        annotations.append(f"external: {loop.external.data}")
+    return f"{_key(loop)}: {{{', '.join(annotations)}}}"
 
 
-def _spread_data(operand: int, axes: tuple[str, ...]) -> str:
+def _shard_data(operand: int, axes: tuple[str, ...]) -> str:
     return f"{operand}: [{', '.join(chr(39) + axis + chr(39) for axis in axes)}]"
 
 
@@ -58,11 +64,15 @@ def nest_line(nest: Nest) -> str:
 
 
 def _item(loop: NestLoop) -> str:
-    words = [word for word in _FLAGS if getattr(loop, word)]
-    words = [f"{w}:{REASSOCIATE}" if w == _VECTOR and loop.reassociate else w for w in words]
+    annotations = [annotation for annotation in _FLAGS if getattr(loop, annotation)]
+    annotations = [
+        f"{w}:{REASSOCIATE}" if w == _VECTOR and loop.reassociate else w for w in annotations
+    ]
     if loop.unroll:
-        words.append("unroll" if loop.unroll == ALL else f"unroll:{loop.unroll}")
-    words += [f"{word}:{n}" for word in ("pack", "fuse") for n in getattr(loop, word)]
-    words += ["fuse_consumer"] * loop.consumer
-    words += [f"distribute:{loop.distribute}"] * bool(loop.distribute)
-    return f"{_key(loop)}={','.join(words)}" if words else _key(loop)
+        annotations.append("unroll" if loop.unroll == ALL else f"unroll:{loop.unroll}")
+    annotations += [
+        f"{annotation}:{n}" for annotation in ("pack", "fuse") for n in getattr(loop, annotation)
+    ]
+    annotations += ["fuse_consumer"] * loop.consumer
+    annotations += [f"distribute:{loop.distribute}"] * bool(loop.distribute)
+    return f"{_key(loop)}={','.join(annotations)}" if annotations else _key(loop)

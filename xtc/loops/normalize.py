@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalizes degenerate requests in loop nests.
 
-A search draws tiles, factors and words from grids, so a tile may be as large as its loop and an
-unroll factor may be 1. Requests without effect are removed, with a note.
+A search draws tile sizes, factors and annotations from grids, so a tile may be as large as its loop
+and an unroll factor may be 1. Requests without effect are removed, with a note.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from xtc.loops.check_mesh import leading_loops
+from xtc.loops.check_mesh import shard_loops
 from xtc.loops.nest import ALL, Extent, Nest, NestLoop, is_plain_reduction
 
 
@@ -56,7 +56,7 @@ def _memories_outermost(nest: Nest) -> Nest:
     Iterations of a distributed loop are independent, so the order along every other axis is
     unchanged. A loop inside another loop over its axis stays in place.
     """
-    over = leading_loops(nest)
+    over = shard_loops(nest)
     before = {loop.name: nest.loops[: nest.loops.index(loop)] for loop in over}
     inside = {
         loop.name: next((o for o in before[loop.name] if o not in over), None) for loop in over

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from xtc.core.errors import UserError
-from xtc.loops.check_mesh import check_memories, leading_loops, trailing_loops
+from xtc.loops.check_mesh import check_memories, shard_loops, thread_loops
 from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, is_plain_reduction
 
@@ -95,14 +95,14 @@ def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
     """
     if distributed:
         check_memories(nest, title)
-    alone = _alone(nest) if distributed and not trailing_loops(nest) else None
+    alone = _alone(nest) if distributed and not thread_loops(nest) else None
     sizes = {axis.name: axis.size for axis in nest.axes}
     return _Planner(title, nest, alone).plan(nest, 0, sizes)
 
 
-def spread_operands(nest: Nest) -> tuple[int, ...]:
+def sharded_operands(nest: Nest) -> tuple[int, ...]:
     """The numbers of operands that are sharded over memories."""
-    return tuple(dict.fromkeys(operand for loop in nest.loops for operand, _ in loop.spread))
+    return tuple(dict.fromkeys(operand for loop in nest.loops for operand, _ in loop.shard))
 
 
 def first_parallel(nest: Nest) -> str | None:
@@ -114,7 +114,7 @@ def _alone(nest: Nest) -> int:
     """The number of the loop from which on a single processor runs."""
     for position in range(len(nest.loops), 0, -1):
         loop = nest.loops[position - 1]
-        if loop.pack or loop.buffer or loop.fuse or loop in leading_loops(nest):
+        if loop.pack or loop.buffer or loop.fuse or loop in shard_loops(nest):
             return position
     return 0
 
@@ -210,8 +210,8 @@ class _Planner:
                 bounds = (0, count * shares[loop.axis], sizes[loop.axis])
                 return self._split(loop.axis, bounds, [(nest, position)] * 2, sizes)
         inner = self.plan(nest, position + len(group), {**sizes, **steps})
-        leading = group[0] in leading_loops(nest)
-        last = replace(group[-1], distribute="", pack=group[-1].pack if leading else ())
+        sharded = group[0] in shard_loops(nest)
+        last = replace(group[-1], distribute="", pack=group[-1].pack if sharded else ())
         plain = [NestLoop(member.axis, member.tile, member.name) for member in group]
         again = [entry for entry in plain if shares[entry.axis] > steps[entry.axis]]
         for loop in reversed(again):
@@ -222,8 +222,8 @@ class _Planner:
         inmost = plain[-1] if again else last
         extents = {axis: sizes[axis] for axis in shares}
         mesh_axes = tuple(loop.distribute for loop in group)
-        if leading:  # a memory holds its shard for all iterations
-            held = (*spread_operands(nest), *inmost.pack)
+        if sharded:  # a memory holds its shard for all iterations
+            held = (*sharded_operands(nest), *inmost.pack)
             inmost = replace(inmost, pack=tuple(dict.fromkeys(held)))
             outer = (*plain[:-1], inmost)
             return Loops(outer, extents, shares, inner, "memories", mesh_axes)
@@ -284,8 +284,8 @@ def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
     loop = nest.loops[position]
     if not loop.distribute:
         return parallel_group(nest, position)
-    leading, trailing = leading_loops(nest), trailing_loops(nest)
-    return tuple(leading if loop in leading else trailing)
+    sharded, threaded = shard_loops(nest), thread_loops(nest)
+    return tuple(sharded if loop in sharded else threaded)
 
 
 def parallel_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:

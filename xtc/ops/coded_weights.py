@@ -56,9 +56,11 @@ def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
     if bits not in (4, 8):
         raise UserError(f"codes have 4 or 8 bits, not {bits}")
     if codes.dtype != np.uint8 or codes.ndim != 2:
-        raise UserError(f"codes are uint8 of two dimensions, not {codes.dtype} of {codes.ndim}")
+        raise UserError(
+            f"codes must be uint8 with two dimensions, not {codes.dtype} with {codes.ndim}"
+        )
     if codes.size and int(codes.max()) >= 1 << bits:
-        raise UserError(f"a code of {bits} bits is below {1 << bits}, not {int(codes.max())}")
+        raise UserError(f"code {int(codes.max())} does not fit in {bits} bits")
     k, n = codes.shape
     if scales.ndim != 2 or scales.shape[1] != n or not scales.shape[0] or k % scales.shape[0]:
         raise UserError(
@@ -67,7 +69,7 @@ def _check(codes: Array, scales: Array, bits: int) -> tuple[int, int, int]:
         )
     groups = scales.shape[0]
     if bits == 4 and k // groups % 2:
-        raise UserError(f"groups of {k // groups} rows of 4 bits do not fill bytes")
+        raise UserError(f"a group of {k // groups} rows of 4 bits does not fill whole bytes")
     return k, n, groups
 
 

@@ -22,7 +22,7 @@ from xtc.ops.window import Pair
 
 @dataclass(frozen=True)
 class MaxPool2d(Pool2d):
-    """The largest element of each window; NaN if there is one. Padding never wins."""
+    """The largest element of each window; NaN if there is one. Padding is ignored."""
 
     name: ClassVar[str] = "max_pool2d"
 
@@ -55,7 +55,7 @@ def max_pool2d(
     """The largest element of each window of `x`, (n, h, w, c), of any number type; NaN stays NaN.
 
     Window, stride and dilation are one number or (height, width); the stride is the window where
-    None. Padding is written as for conv2d and never wins; it is smaller than the window. Loops are
+    None. Padding is written as for conv2d and is ignored; it is smaller than the window. Loops are
     n, h, w, c, r, s. Raises UserError if rank or attributes do not fit.
     """
     attributes = canonical_window("max_pool2d", x, window, stride, padding, dilation)

@@ -37,7 +37,7 @@ class Prefix(Operator):
 
     @abstractmethod
     def combine(self, body: ScalarBuilder, a: Scalar, b: Scalar) -> Scalar:
-        """The combination of two totals."""
+        """The combination of two partial results."""
 
     @abstractmethod
     def accumulated(self, x: Array) -> Array:
@@ -46,7 +46,7 @@ class Prefix(Operator):
     @property
     @abstractmethod
     def start(self) -> int:
-        """The total of no elements."""
+        """The neutral element of the operation."""
 
     def infer(self, *inputs: TensorType) -> TensorType:
         (x,) = check_operands(self.name, inputs, 1)

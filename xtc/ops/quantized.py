@@ -50,7 +50,7 @@ def quantized_add(
     high: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The sum of `a` and `b`, int8 or uint8, quantized as the third of `quantizations` says.
+    """The sum of `a` and `b`, int8 or uint8, quantized by the third of `quantizations`.
 
     The first two are those of `a` and `b`. `low` and `high` limit the result: an activation. Raises
     UserError if types or scales do not fit.

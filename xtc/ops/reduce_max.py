@@ -21,7 +21,7 @@ from xtc.ops.reduction import Reduction, reduction_attributes
 
 @dataclass(frozen=True)
 class ReduceMax(Reduction):
-    """The largest element along `axes`; NaN if any is NaN; for bool whether any of them hold."""
+    """The largest element along `axes`; NaN if any is NaN; for bool whether any is true."""
 
     name: ClassVar[str] = "reduce_max"
 
@@ -49,7 +49,7 @@ def reduce_max(
 ) -> Tensor:
     """The largest element of `x` along `axes`: one axis, several, or all of them for None.
 
-    NaN if any element is NaN; for bool whether any of them hold. The reduced dimensions vanish, or
+    NaN if any element is NaN; for bool whether any is true. The reduced dimensions vanish, or
     have size 1 with `keepdims`. Raises UserError for axes that `x` does not have.
     """
     op = ReduceMax(*reduction_attributes("reduce_max", x, axes, keepdims))

@@ -22,7 +22,7 @@ from xtc.ops.reduction import reduction_attributes
 
 @dataclass(frozen=True)
 class ReduceMean(ReduceSum):
-    """The sum along `axes` divided by the number of its terms, rounded once.
+    """The sum along `axes` divided by the number of elements, rounded once.
 
     The step "sum" runs over the operand; the main operation, the division, over the result.
     """

@@ -21,7 +21,7 @@ from xtc.ops.reduction import Reduction, reduction_attributes
 
 @dataclass(frozen=True)
 class ReduceMin(Reduction):
-    """The smallest element along `axes`; NaN if any is NaN; for bool whether all of them hold."""
+    """The smallest element along `axes`; NaN if any is NaN; for bool whether all are true."""
 
     name: ClassVar[str] = "reduce_min"
 
@@ -49,7 +49,7 @@ def reduce_min(
 ) -> Tensor:
     """The smallest element of `x` along `axes`: one axis, several, or all of them for None.
 
-    NaN if any element is NaN; for bool whether all of them hold. The reduced dimensions vanish, or
+    NaN if any element is NaN; for bool whether all are true. The reduced dimensions vanish, or
     have size 1 with `keepdims`. Raises UserError for axes that `x` does not have.
     """
     op = ReduceMin(*reduction_attributes("reduce_min", x, axes, keepdims))

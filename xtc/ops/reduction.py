@@ -33,11 +33,11 @@ class Reduction(Operator):
 
     @abstractmethod
     def combine(self, body: ScalarBuilder, total: Scalar, element: Scalar) -> Scalar:
-        """The new total; both values have the total's type."""
+        """The combination of a partial result and an element, both of the total's type."""
 
     @abstractmethod
     def start(self, element: ElementType) -> float | int | bool:
-        """The total of no elements."""
+        """The neutral element of the operation."""
 
     def check_element(self, type: TensorType) -> None:
         """Raise UserError for element types the reduction is not defined on."""

@@ -43,7 +43,7 @@ class Requantize(Elementwise):
 
     `zero_point` is added, and the result clamped to `low` ... `high` of the type `dtype`. The
     multiplier is not negative; shifts are 0 to 31, left shifts with `single` at most 30. `divides`
-    promises that right shifts are 1 or more, which saves a test for each number.
+    states that right shifts are 1 or more, which saves a test for each number.
     """
 
     name: ClassVar[str] = "requantize"
@@ -182,7 +182,7 @@ def requantize(
 
     `scale` is a positive number, or one for each index of the last dimension. `low` and `high`
     clamp the result further than `dtype`, for an activation. `rounding` is "double" or "single", as
-    the table in `xtc.ops.requantize` says. Raises UserError if types or scales do not fit.
+    in the table of `xtc.ops.requantize`. Raises UserError if types or scales do not fit.
     """
     scales = np.asarray(scale, np.float64)
     if scales.ndim > 1:

@@ -28,8 +28,8 @@ class Scan(Operator):
 
     Operands are the initial state, then `rows` tensors of which each iteration reads one row, then
     tensors that each iteration reads whole. The body is a graph as lines of YAML, with inputs in
-    the same order. The iterations are one loop in the IR, whatever their number; on a device they
-    are unrolled.
+    the same order. The iterations are one loop in the IR, regardless of their number; on a
+    device they are unrolled.
     """
 
     name: ClassVar[str] = "scan"
@@ -120,8 +120,8 @@ def scan(
     `initial`, and may read other tensors of the graph.
 
     The result has `initial`, then the states after each iteration, along a new first dimension;
-    with `reverse` the last row is read first, and `initial` comes last. The loop is one in the IR,
-    so that compile time does not depend on how many rows there are.
+    with `reverse` the last row is read first, and `initial` comes last. The
+    iterations are one loop in the IR, so that compile time does not depend on the number of rows.
 
     Raises UserError if rows differ in number, or the body does not fit.
     """

@@ -283,7 +283,7 @@ class DriverDevice(AcceleratorDevice):
 
     def _take_number(self) -> None:
         self._number = self._numbers.take()
-        self._give_number_back = weakref.finalize(self, self._numbers.give_back, self._number)
+        self._give_number_back = weakref.finalize(self, self._numbers.release, self._number)
 
     def _disconnect(self) -> None:
         if self._open_device is None:

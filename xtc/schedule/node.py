@@ -334,7 +334,7 @@ class NodeSchedule(NodeState):
         def change() -> None:
             names = texts(axes, "distributed_buffer_at", "axes")
             number = integer(operand, "the operand of distributed_buffer_at")
-            self._replace(text(loop), partial(self._spread, (number, names)))
+            self._replace(text(loop), partial(self._shard, (number, names)))
 
         return self._checked(change)
 
@@ -345,12 +345,12 @@ class NodeSchedule(NodeState):
             )
         return replace(old, distribute=axis)
 
-    def _spread(self, entry: tuple[int, tuple[str, ...]], old: NestLoop) -> NestLoop:
-        if any(entry[0] == number for number, _ in old.spread):
+    def _shard(self, entry: tuple[int, tuple[str, ...]], old: NestLoop) -> NestLoop:
+        if any(entry[0] == number for number, _ in old.shard):
             raise UserError(
                 f"operand {entry[0]} of {self.node} is distributed at '{old.name}' twice"
             )
-        return replace(old, spread=(*old.spread, entry))
+        return replace(old, shard=(*old.shard, entry))
 
     def __str__(self) -> str:
         return nest_text(self.nest, self.node)

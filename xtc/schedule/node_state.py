@@ -124,7 +124,7 @@ class NodeState:
         else:
             self._waiting.append(_Waiting(names, what, user_location()))
 
-    def _settle(self) -> None:
+    def _perform_deferred(self) -> None:
         """Perform the deferred calls whose loops exist now."""
         waiting, self._waiting = self._waiting, []
         for request in waiting:
@@ -140,26 +140,26 @@ class NodeState:
         with located(user_location()), about(self.node):
             try:
                 change()
-                self._settle()
-                root._refit()
+                self._perform_deferred()
+                root._update_segments()
                 check_nest(normalized(root._written()), root.node)
             except IncompleteError:
                 pass
             except BaseException:
                 self._loops, self._parts, self.space, self._own, self._waiting = before
-                root._refit()
+                root._update_segments()
                 raise
         return self
 
     def _root(self) -> NodeState:
         return self if self._parent is None else self._parent._root()
 
-    def _refit(self) -> None:
+    def _update_segments(self) -> None:
         """Update the iteration spaces of the segments."""
         nest = self._written()
         for segment, (*_, child) in zip(nest.segments, self._parts, strict=True):
             child.space = nest.inside(segment)
-            child._refit()
+            child._update_segments()
 
     def _axis(self, name: object) -> str:
         """The axis called `name`, or the axis of the loop with that name. Raises UserError."""

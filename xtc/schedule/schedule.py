@@ -99,7 +99,7 @@ class Schedule:
             self._processors = processor_mesh(self._mesh_name(name), sizes, memory)
             for node in self._nodes.values():
                 node.space = replace(node.space, mesh=self._processors)
-                node._refit()
+                node._update_segments()
             return self._processors
 
     def _mesh_name(self, name: object) -> str:
@@ -151,7 +151,7 @@ class Schedule:
             found[name] = normalized(replace(again, notes=written.notes)).notes
         return found
 
-    def noted(self, notes: Mapping[str, tuple[str, ...]]) -> Schedule:
+    def with_notes(self, notes: Mapping[str, tuple[str, ...]]) -> Schedule:
         """This schedule with notes from its source on annotations without effect."""
         for name, node in self._nodes.items():
             node._notes = notes.get(name, ())

@@ -98,7 +98,7 @@ class CandidateRunner:
         return replace(outcome, samples=tuple(reply["samples"]))
 
     def close(self) -> None:
-        """Kill the worker processes; pending requests get an outcome that says so."""
+        """Kill the worker processes; pending requests get the outcome of a crash."""
         self._compilers.kill()
         self._runners.kill()
 

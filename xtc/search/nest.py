@@ -10,30 +10,30 @@ from dataclasses import dataclass, replace
 from xtc.core.errors import UserError, shown
 from xtc.loops.yaml_text import Located
 
-_ITEM = re.compile(r"(?P<axis>[^#=\s]+)(?:#(?P<size>\w+))?(?:=(?P<words>\S+))?")
+_ITEM = re.compile(r"(?P<axis>[^#=\s]+)(?:#(?P<size>\w+))?(?:=(?P<annotations>\S+))?")
 _UNROLL = "unroll"
 _BUFFERS = ("pack", "buffer", "fuse")
 
 
 @dataclass(frozen=True)
 class Item:
-    """A loop of a nest: its axis, tile size (a number, a parameter, or none) and words."""
+    """A loop of a nest: its axis, tile size (a number, a parameter, or none) and annotations."""
 
     axis: str
     size: str | None
-    words: tuple[str, ...]
+    annotations: tuple[str, ...]
 
     @property
     def parameters(self) -> set[str]:
         """The names of its parameters."""
-        factors = (word.partition(":")[2] for word in self.words if _is_unroll(word))
+        factors = (text.partition(":")[2] for text in self.annotations if _is_unroll(text))
         return {text for text in (self.size or "", *factors) if text and not text.isdecimal()}
 
     @property
     def text(self) -> str:
         """The item in the data form of schedules."""
         loop = self.axis if self.size is None else f"{self.axis}#{self.size}"
-        return f"{loop}={','.join(self.words)}" if self.words else loop
+        return f"{loop}={','.join(self.annotations)}" if self.annotations else loop
 
 
 def read_item(data: Located) -> Item:
@@ -43,10 +43,10 @@ def read_item(data: Located) -> Item:
         raise UserError(
             f"{shown(data.value)} is not a loop of a nest",
             where=data.where,
-            hints=["write axis, axis#size, or either followed by =word,word"],
+            hints=["write axis, axis#size, or either followed by =annotation,annotation"],
         )
-    words = tuple(match["words"].split(",")) if match["words"] else ()
-    return Item(match["axis"], match["size"], words)
+    annotations = tuple(match["annotations"].split(",")) if match["annotations"] else ()
+    return Item(match["axis"], match["size"], annotations)
 
 
 def nest_items(
@@ -69,10 +69,10 @@ def _merged(items: Sequence[Item], sizes: Mapping[str, int]) -> list[Item]:
             kept.append(item)
             continue
         outer = kept[around]
-        buffers = tuple(word for word in outer.words if word.partition(":")[0] in _BUFFERS)
+        buffers = tuple(text for text in outer.annotations if text.partition(":")[0] in _BUFFERS)
         if buffers and around > 0:
             further = kept[around - 1]
-            kept[around - 1] = replace(further, words=(*further.words, *buffers))
+            kept[around - 1] = replace(further, annotations=(*further.annotations, *buffers))
         kept[around : around + 1] = []
         kept.append(replace(item, size=outer.size))
     return kept
@@ -84,16 +84,16 @@ def _extent(item: Item, sizes: Mapping[str, int]) -> int:
 
 def _with_numbers(item: Item, values: Mapping[str, int]) -> Item:
     size = None if item.size is None else _number(item.size, values)
-    words = [_word(word, values) for word in item.words]
-    kept = tuple(word for word in words if word and not (size == 1 and _is_unroll(word)))
+    annotations = [_annotation(text, values) for text in item.annotations]
+    kept = tuple(text for text in annotations if text and not (size == 1 and _is_unroll(text)))
     return Item(item.axis, None if size is None else str(size), kept)
 
 
-def _word(word: str, values: Mapping[str, int]) -> str:
-    """A word with its number, "" for unrolling by 1."""
-    name, colon, number = word.partition(":")
+def _annotation(text: str, values: Mapping[str, int]) -> str:
+    """An annotation with its number, "" for unrolling by 1."""
+    name, colon, number = text.partition(":")
     if name != _UNROLL or not colon:
-        return word
+        return text
     factor = _number(number, values)
     return f"{name}:{factor}" if factor > 1 else ""
 
@@ -102,5 +102,5 @@ def _number(text: str, values: Mapping[str, int]) -> int:
     return int(text) if text.isdecimal() else values[text]
 
 
-def _is_unroll(word: str) -> bool:
-    return word.partition(":")[0] == _UNROLL
+def _is_unroll(text: str) -> bool:
+    return text.partition(":")[0] == _UNROLL

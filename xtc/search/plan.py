@@ -59,7 +59,7 @@ def _chosen(
 ) -> list[tuple[str, Strategy | str]]:
     """Names of operators, each with a strategy or a strategy's name."""
     if isinstance(strategy, str):
-        names = [operator] if operator else _heavy(graph, schedule)
+        names = [operator] if operator else _with_most_work(graph, schedule)
         return [(name, strategy) for name in names]
     read = Strategy.several(strategy) if isinstance(strategy, Path) else strategy
     if len(read) > 1:
@@ -79,7 +79,7 @@ def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
     return max(fitting, key=lambda name: graph.node(name).flops)
 
 
-def _heavy(graph: Graph, schedule: Schedule) -> list[str]:
+def _with_most_work(graph: Graph, schedule: Schedule) -> list[str]:
     """The contractions with most of the work; else the operator with most work, the last of
     several, because the others are fused into it."""
     names = schedule.names

@@ -98,7 +98,7 @@ class Result:
 
     @property
     def seconds(self) -> float | None:
-        """The best sample: noise only ever adds time. None unless ok."""
+        """The best sample, since noise only adds time. None unless ok."""
         return min(self.samples) if self.samples and self.status == "ok" else None
 
     @property

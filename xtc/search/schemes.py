@@ -72,12 +72,12 @@ class _Tiles:
     Attributes:
         axes: the operator's axes.
         loops: axis and number of each loop, outermost first; number 0 covers the whole axis.
-        words: annotations of loops, by position.
+        annotations: annotations of loops, by position.
     """
 
     axes: Axes
     loops: list[tuple[str, int]] = field(default_factory=list)
-    words: dict[int, list[str]] = field(default_factory=dict)
+    annotations: dict[int, list[str]] = field(default_factory=dict)
 
     @property
     def free(self) -> list[str]:
@@ -98,8 +98,8 @@ class _Tiles:
             self.extend(orders[letter])
         elif self.loops:
             fused = [f"fuse:{operand}" for operand in self.axes.computed[:1]]
-            word = ["buffer"] if letter == "w" else fused
-            self.words.setdefault(len(self.loops) - 1, []).extend(word)
+            annotation = ["buffer"] if letter == "w" else fused
+            self.annotations.setdefault(len(self.loops) - 1, []).extend(annotation)
 
     def extend(self, axes: Sequence[str]) -> None:
         """Add a loop over each of these axes."""
@@ -116,13 +116,13 @@ class _Tiles:
         return [self._item(position, *loop) for position, loop in enumerate(self.loops)]
 
     def _item(self, position: int, axis: str, number: int) -> str:
-        words = list(self.words.get(position, ()))
+        annotations = list(self.annotations.get(position, ()))
         if position + 1 == len(self.loops) and axis not in self.axes.sums:
-            words.append("vectorize")
+            annotations.append("vectorize")
         elif number and number == self.last[axis]:
-            words.append("unroll")
+            annotations.append("unroll")
         loop = f"{axis}#{axis}{number}" if number else axis
-        return f"{loop}={','.join(words)}" if words else loop
+        return f"{loop}={','.join(annotations)}" if annotations else loop
 
     def draft(self, nests: list[Nest], rules: str) -> Draft:
         """Parameters for the tiles: each divides its parent."""

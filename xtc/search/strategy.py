@@ -128,7 +128,9 @@ def strategies_text(strategies: Sequence[Mapping[str, Any]]) -> str:
 
 def _read(tree: Located) -> Strategy:
     if not isinstance(tree.value, dict):
-        raise UserError("a strategy has parameters and nests", where=tree.where)
+        raise UserError(
+            "a strategy is a mapping with the keys 'parameters' and 'nests'", where=tree.where
+        )
     fields = {str(key.value): (key, value) for key, value in tree.value.items()}
     for name, (key, _) in fields.items():
         if name not in _FIELDS:

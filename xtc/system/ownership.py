@@ -12,7 +12,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def foreign_reason(info: os.stat_result, *, allow_root: bool = False) -> str | None:
-    """Why another user may have written what `info` describes, None if none can have.
+    """The reason why another user may have written the file of `info`; None if no other user can.
 
     With `allow_root` the administrator's files count as the user's own.
     """

@@ -97,7 +97,7 @@ def _finish(
         except subprocess.TimeoutExpired as expired:
             _kill_group(process)
             ending = f"did not end within {timeout:g} s and was killed"
-            raise _failed(words, what, ending, _last_words(process)) from expired
+            raise _failed(words, what, ending, _remaining_output(process)) from expired
         except BaseException:
             _kill_group(process)
             raise
@@ -108,7 +108,7 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _last_words(process: subprocess.Popen[str]) -> str:
+def _remaining_output(process: subprocess.Popen[str]) -> str:
     """The output of a killed program; a child outside its group may still hold the pipe."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return process.communicate(timeout=1)[1]

@@ -32,7 +32,7 @@ define float @truncf(float %v) nounwind section ".text.truncf" {
   ret float %f
 }
 
-; Away from zero where `up` says so and there is a fraction.
+; Away from zero if `up` is set and there is a fraction.
 define internal float @directed(i32 %x, i1 %up) nounwind {
   %abs = and i32 %x, 2147483647
   %sign = and i32 %x, -2147483648

@@ -138,7 +138,7 @@ class _Tile:
         self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
     ) -> list[Value]:
         if not walks:
-            return self._behind(x_at, block, self._in_words(x_at, block, sums))
+            return self._remainder(x_at, block, self._in_words(x_at, block, sums))
         walk, *rest = walks
 
         def body(index: Number, held: list[Value]) -> list[Value]:
@@ -189,7 +189,7 @@ class _Tile:
         lanes = broadcast(vector.extract(word, [], [0]), LANES)
         return vector.bitcast(_vector(LANES * DOT, 8), lanes)
 
-    def _behind(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+    def _remainder(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
         """Reduce the bytes after whole words: groups that are read together, then single bytes."""
         shape, memory = self.shape, self.memory[2]
         if memory is None:

@@ -142,9 +142,9 @@ class _Tile:
 
         if self.memory[1] is not None:
             sums = carried(self.shape.words, step, sums, body)
-        return self._behind(x_at, block, sums) if self.shape.left else sums
+        return self._remainder(x_at, block, sums) if self.shape.left else sums
 
-    def _behind(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+    def _remainder(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
         """Reduce the bytes after whole words."""
         x_rest = numbers.add(x_at, self.shape.whole)
         w_rest = numbers.multiply(block, self.shape.left * self.shape.width)
@@ -163,7 +163,7 @@ class _Tile:
             rows = [self._row(x_at, row, number) for row in range(self.rows)]
             for column in range(self.shape.width):
                 at = numbers.add(w_at, (number * self.shape.width + column) * WORD)
-                even, odd = halves(load_word(_there(self.memory[1]), at, aligned=True))
+                even, odd = halves(load_word(_required(self.memory[1]), at, aligned=True))
                 for row, (x_even, x_odd) in enumerate(rows):
                     position = row * self.shape.width + column
                     total = multiply_add(x_even, even, sums[position])
@@ -180,7 +180,9 @@ class _Tile:
             load_byte(self._x, numbers.add(x_at, row * self.row_step)) for row in range(self.rows)
         ]
         for column in range(self.shape.width):
-            factor = load_byte(_there(self.memory[2]), numbers.add(w_at, column * self.shape.left))
+            factor = load_byte(
+                _required(self.memory[2]), numbers.add(w_at, column * self.shape.left)
+            )
             for row, element in enumerate(rows):
                 position = row * self.shape.width + column
                 total = arith.addi(sums[position], arith.muli(element, factor))
@@ -188,7 +190,7 @@ class _Tile:
         return sums
 
 
-def _there(memory: Value | None) -> Value:
+def _required(memory: Value | None) -> Value:
     assert memory is not None  # noqa: S101  there are elements to read
     return memory
 

@@ -205,10 +205,10 @@ def _repeated(count: int, step: int, body: Callable[[Number], None]) -> None:
 
     with loop(0, count, step) as result:
         body(result.index)
-    _keep(result.op)
+    _forbid_unrolling(result.op)
 
 
-def _keep(result: Operation) -> None:
+def _forbid_unrolling(result: Operation) -> None:
     """Forbid LLVM to unroll a loop further, which would cost flash."""
     text = "#llvm.loop_annotation<unroll = <disable = true>>"
     result.attributes[KEPT] = Attribute.parse(text)

@@ -27,8 +27,8 @@ class FuseBySingleMultiplies(Pass):
         linalg.generic ins(%a, %bias) outs(%y : memref<1x8x8x16xi8>)
     After:
         scf.for %h { scf.for %w { scf.for %f {
-          %s = scf.for %r { scf.for %k { .. arith.muli, arith.addi } } memref.store .. of the
-          epilogue of the sum } } }
+          %s = scf.for %r { scf.for %k { .. arith.muli, arith.addi } }
+          memref.store .. of the epilogue of the sum } } }
 
     Contractions of other types, with a schedule, or with non-constant weights stay as they are.
 

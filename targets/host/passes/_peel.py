@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from xtc.core.errors import UserError
 from xtc.loops import Nest, NestLoop, check_nest
-from xtc.loops.nest import words_of
+from xtc.loops.nest import annotations_of
 
 
 def leading(nest: Nest) -> tuple[NestLoop, ...]:
@@ -22,11 +22,11 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
     for extent in nest.extents():
         loop = extent.loop
         axis = nest.space.axis(loop.axis)
-        if extent.trips == 1 and not words_of(loop):
+        if extent.trips == 1 and not annotations_of(loop):
             continue
         if axis is None or axis.reduction or loop.tile is not None or extent.trips == 1:
             break
-        if loop.unroll or loop.vectorize or loop.distribute or loop.spread or loop.external:
+        if loop.unroll or loop.vectorize or loop.distribute or loop.shard or loop.external:
             break
         if found and loop.parallelize != found[0].parallelize:
             break

@@ -79,7 +79,7 @@ class Limits(FusionLimits):
             # Each operation sweeps over the rows again, which stay in the first-level cache.
             bytes = min(bytes, SMALL_BYTES)
         most = min(rows, extents[-1], max(1, bytes // _row_bytes(members)))
-        if math.prod(extents) == most or not _gains(members):
+        if math.prod(extents) == most or not _is_faster(members):
             return ()
         return (*(1 for _ in extents[:-1]), even_part(extents[-1], most))
 
@@ -97,7 +97,7 @@ def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
         members = planner.members(root)
         parallel = limits.parallel and _is_large(members)
         sizes = limits.sizes(members)
-        if len(members) == 1 and not _gains_alone(members[0]):
+        if len(members) == 1 and not _is_faster_alone(members[0]):
             if not parallel:
                 continue
             members, sizes = _parts(root)
@@ -123,12 +123,12 @@ def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
     return (Member(root, loops),), sizes if rows > 1 else ()
 
 
-def _gains(members: Members) -> bool:
+def _is_faster(members: Members) -> bool:
     """Whether tiles are faster.
 
     They are if a member gains by itself, or if an intermediate result or a shared operand is large.
     """
-    if any(map(_gains_alone, members)):
+    if any(map(_is_faster_alone, members)):
         return True
     inner = [member.nest for member in members[:-1] if member.nest.op.name != _FILL]
     return any(_bytes(nest) > SMALL_BYTES for nest in inner) or _reread_bytes(members) > SMALL_BYTES
@@ -146,7 +146,7 @@ def _reread_bytes(members: Members) -> int:
     return max((math.prod(shape_of(v)) * element_bits(v) // 8 for v in shared), default=0)
 
 
-def _gains_alone(member: Member) -> bool:
+def _is_faster_alone(member: Member) -> bool:
     """Whether it is a reduction along rows, or one that rereads an operand for every row."""
     return member.nest.crosses_rows or _shared_bytes(member) > 0
 

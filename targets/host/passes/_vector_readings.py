@@ -44,7 +44,7 @@ class Reading:
     chain: tuple[Operation, ...]
 
     def erase(self) -> None:
-        """Erase the operations that nothing reads any more."""
+        """Erase the operations that nothing reads."""
         for op in reversed(self.chain):
             op.erase()
 

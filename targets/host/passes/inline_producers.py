@@ -56,14 +56,14 @@ class InlineProducers(Pass):
             generics = [op for op in outer_operations(module) if op.name == "linalg.generic"]
             for op in generics:
                 nest = structured(op)
-                if nest is not None and _suits(nest):
+                if nest is not None and _is_suitable(nest):
                     reading = reading_of(nest.op)
                     if reading is not None:
                         with op.location:
                             _inline(nest, reading)
 
 
-def _suits(nest: Structured) -> bool:
+def _is_suitable(nest: Structured) -> bool:
     """Whether the body works on vectors, and each operand has an element per lane."""
     indices = [index for row in nest.indices for index in row]
     return (

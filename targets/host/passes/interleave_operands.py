@@ -75,12 +75,12 @@ class InterleaveOperands(Pass):
         nest = structured(scheduled.op)
         contraction = host_contraction(nest) if nest is not None else None
         dot = dot_for(self.features, contraction.element) if contraction is not None else None
-        if contraction is None or dot is None or not _suits(dot, contraction, scheduled.nest):
+        if contraction is None or dot is None or not _is_suitable(dot, contraction, scheduled.nest):
             raise refusal(scheduled)
         return contraction, dot
 
 
-def _suits(dot: Dot, contraction: NarrowContraction, loops: Nest) -> bool:
+def _is_suitable(dot: Dot, contraction: NarrowContraction, loops: Nest) -> bool:
     """Whether the instruction implements the schedule's vectors."""
     groups = group_loops(loops)
     tiles = [loop.tile or 0 for loop in loops.loops if loop.axis == groups[0].axis]

@@ -48,7 +48,7 @@ class JoinLoops(Pass):
         with module.context:
             for op in found:
                 nest = structured(op)
-                if nest is None or not _suits(nest):
+                if nest is None or not _is_suitable(nest):
                     continue
                 chains = _chains(nest)
                 if len(chains) < len(nest.extents):
@@ -56,7 +56,7 @@ class JoinLoops(Pass):
                         _rewrite(nest, chains, InsertionPoint(op))
 
 
-def _suits(nest: Structured) -> bool:
+def _is_suitable(nest: Structured) -> bool:
     """Whether all loops are parallel, and one loop runs over each whole dimension of a buffer."""
     return (
         not nest.reductions

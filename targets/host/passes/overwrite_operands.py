@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""overwrite-operands: lets results overwrite operands that nothing reads any more."""
+"""overwrite-operands: lets results overwrite operands that nothing reads later."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def _erase_dead_reads(module: Operation) -> None:
 
 
 def _erase_unread(module: Operation, globals: dict[str, Operation]) -> None:
-    """Erase the constants that nothing reads any more."""
+    """Erase the constants that nothing reads."""
     _erase_dead_reads(module)
     read = {
         FlatSymbolRefAttr(op.attributes["name"]).value

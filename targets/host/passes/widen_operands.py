@@ -50,20 +50,20 @@ class WidenOperands(Pass):
             for scheduled in found:
                 nest = structured(scheduled.op)
                 contraction = host_contraction(nest) if nest is not None else None
-                if contraction is not None and _suits(contraction, scheduled):
+                if contraction is not None and _is_suitable(contraction, scheduled):
                     with scheduled.op.location:
                         _rewrite(contraction, scheduled.nest, InsertionPoint(scheduled.op))
             remove_attributes(module, SCHEDULED_PREFIX)
 
 
-def _suits(contraction: NarrowContraction, scheduled: Scheduled) -> bool:
+def _is_suitable(contraction: NarrowContraction, scheduled: Scheduled) -> bool:
     """Whether floats are vectorized, and the schedule does not fuse their producers anyway."""
     loops = [loop for nest in scheduled.nest.walk() for loop in nest.loops]
     return (
         contraction.total == _WIDE
         and any(loop.vectorize for loop in loops)
         and not group_loops(scheduled.nest)
-        and not any(loop.fuse or loop.distribute or loop.spread for loop in loops)
+        and not any(loop.fuse or loop.distribute or loop.shard for loop in loops)
         and not scheduled.nest.segments
     )
 

@@ -160,7 +160,7 @@ class _Filters:
         return bufferization.to_tensor(whole, loaded, restrict=True, ip=ip)
 
     def finish(self) -> None:
-        """Describe the new constants, and erase those that nothing reads any more."""
+        """Describe the new constants, and erase those that nothing reads."""
         if not self._origins:
             return
         self._module.attributes[TRANSFORMED] = DictAttr.get(self._origins)

@@ -9,12 +9,12 @@ int32_t vendor_memory_add(vendor_memory *memory, vendor_block block)
 {
     int32_t status = XTC_OK;
     pthread_mutex_lock(&memory->lock);
-    if (memory->count == memory->room) {
-        uint64_t room = memory->room ? 2 * memory->room : 16;
-        vendor_block *blocks = realloc(memory->blocks, room * sizeof *blocks);
+    if (memory->count == memory->capacity) {
+        uint64_t capacity = memory->capacity ? 2 * memory->capacity : 16;
+        vendor_block *blocks = realloc(memory->blocks, capacity * sizeof *blocks);
         if (blocks) {
             memory->blocks = blocks;
-            memory->room = room;
+            memory->capacity = capacity;
         } else {
             status = xtc_fail(XTC_MEMORY, "out of host memory");
         }

@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     vendor_block *blocks;
-    uint64_t count, room, used;
+    uint64_t count, capacity, used;
     pthread_mutex_t lock;
 } vendor_memory;
 

@@ -17,7 +17,7 @@ from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
 _INSERT = "tensor.insert_slice"
 
 
-def own_fills(module: Operation) -> None:
+def separate_fills(module: Operation) -> None:
     """Give every reader of a filled tensor a separate copy, because each overwrites it."""
     for op in all_operations(module):
         if op.name == FILL and len(op.results) == 1:
@@ -38,7 +38,7 @@ def compute_data_movement(module: Operation) -> None:
             _copy_returned(op)
 
 
-def wrap_the_rest(module: Operation) -> None:
+def run_rest_on_one_pe(module: Operation) -> None:
     """Run operations that cannot be distributed on one PE of one cluster."""
     for op in list(_top_level(module)):
         if op.name.startswith("linalg.") and len(op.results):

@@ -50,7 +50,7 @@ class Group:
         return tuple(self.root.extents[loop] for loop in self.loops)
 
     @cached_property
-    def made(self) -> frozenset[Value]:
+    def results(self) -> frozenset[Value]:
         """The results of the members."""
         return frozenset(member.nest.result for member in self.members)
 
@@ -69,7 +69,7 @@ class Group:
         """Whether a member reads the contents of an operand from outside of the group."""
         nest = member.nest
         value = nest.op.operands[number]
-        if value in self.made or self.view.is_produced_by(value, "tensor.empty"):
+        if value in self.results or self.view.is_produced_by(value, "tensor.empty"):
             return False
         return nest.reads_destination if number == nest.destination else True
 

@@ -80,11 +80,11 @@ class PeLoop:
 
     def _prepare(self, found: dict[int, Value]) -> None:
         """Copy the operands of members to SMEM, before the PEs start."""
-        made = self.parts.group.made
+        results = self.parts.group.results
         for member in self.members:
             for number in range(member.nest.destination):
                 value = member.nest.op.operands[number]
-                if member.nest.indices[number] and value not in made and number not in found:
+                if member.nest.indices[number] and value not in results and number not in found:
                     self.parts.part(member, number)
 
 

@@ -66,12 +66,12 @@ class Workload:
             if row and group.is_read(member, number)
         )
         destinations = [Operand.of(member, member.nest.destination) for member in group.members]
-        made = group.made
+        results = group.results
         return Workload(
             machine,
             group.extents,
             reads,
-            tuple(operand for operand in destinations if operand.value not in made),
+            tuple(operand for operand in destinations if operand.value not in results),
             destinations[-1],
             ()
             if group.is_copy
@@ -123,9 +123,9 @@ class Cost:
     def _result_bytes(self) -> int:
         """Bytes of the members' results."""
         results = [self._part(operand) for operand in self.work.results]
-        made = sum([_aligned(part.bytes) for part in results])
-        made += math.prod(self.parts) * SMEM_ALIGNMENT * len(results)  # for separate results per PE
-        return made + (_aligned(self._written.bytes) if self.rounds > 1 else 0)
+        nbytes = sum([_aligned(part.bytes) for part in results])
+        nbytes += math.prod(self.parts) * SMEM_ALIGNMENT * len(results)  # separate ones per PE
+        return nbytes + (_aligned(self._written.bytes) if self.rounds > 1 else 0)
 
     def cycles(self, cut: Cut) -> float:
         """Modelled cycles of the busiest cluster."""

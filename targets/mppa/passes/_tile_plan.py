@@ -137,7 +137,7 @@ def _strips(group: Group) -> list[Strip]:
     nest = group.members[sums[0]].nest
     inputs = list(nest.op.operands)[: nest.destination]
     loops = [loop for loop in nest.reductions if _can_be_cut(nest, loop)]
-    if not loops or not nest.reads_destination or any(value in group.made for value in inputs):
+    if not loops or not nest.reads_destination or any(value in group.results for value in inputs):
         return []
     loop = max(loops, key=lambda dim: nest.extents[dim])
     extent = nest.extents[loop]

@@ -59,7 +59,7 @@ class CountOperations(Pass):
 def _count_inside(block: Block) -> None:
     """Report the counts of a block at its end."""
     end = list(block.operations)[-1].operation
-    _say(_counts(block), end)
+    _report(_counts(block), end)
 
 
 def _counts(block: Block) -> Counter[int]:
@@ -71,7 +71,7 @@ def _counts(block: Block) -> Counter[int]:
         if linalg is not None:
             found += _linalg_counts(linalg)
         elif len(op.regions) and _takes_time(op):
-            _say(found, op)
+            _report(found, op)
             found = Counter()
             _count_regions(op)
         elif op.name == "scf.for":
@@ -79,7 +79,7 @@ def _counts(block: Block) -> Counter[int]:
         elif len(op.regions) and not op.name.startswith("linalg."):
             _count_regions(op)
         elif op.name in _TIMED:
-            _say(found, op)
+            _report(found, op)
             found = Counter()
         else:
             kind, number = cost(op)
@@ -157,7 +157,7 @@ def _lines(found: LinalgLoops, elements: Offset) -> Offset:
     return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)
 
 
-def _say(found: Counter[int], before: Operation) -> None:
+def _report(found: Counter[int], before: Operation) -> None:
     with InsertionPoint(before):
         for kind, number in sorted(found.items()):
             if number:

@@ -13,7 +13,11 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
-from xtc_targets.mppa.passes._data_movement import compute_data_movement, own_fills, wrap_the_rest
+from xtc_targets.mppa.passes._data_movement import (
+    compute_data_movement,
+    run_rest_on_one_pe,
+    separate_fills,
+)
 from xtc_targets.mppa.passes._fusion_groups import Group, groups
 from xtc_targets.mppa.passes._part_costs import Machine
 from xtc_targets.mppa.passes._tile_plan import Plan, plan_group
@@ -61,10 +65,10 @@ class DistributeByDefault(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             compute_data_movement(module)
-            own_fills(module)
+            separate_fills(module)
             for view in functions(module):
                 self._distribute(view)
-            wrap_the_rest(module)
+            run_rest_on_one_pe(module)
 
     def _machine(self) -> Machine:
         return Machine(MACHINES[self.arch], self.clusters, self.pes, self.smem_bytes)

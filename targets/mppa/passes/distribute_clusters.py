@@ -40,8 +40,8 @@ class DistributeClusters(Pass):
     Before:
         scf.forall (%i) in (12) { body(%i) } {mapping = [#gpu.block<linear_dim_0>]}
     After:
-        %id = call @dev_cluster_id() : () -> i32 scf.for %i = %id to 12 step 5 { body(%i) }      //
-        at most 5 iterations: scf.if %id < 3
+        %id = call @dev_cluster_id() : () -> i32
+        scf.for %i = %id to 12 step 5 { body(%i) }  // scf.if %id < 3 for (%i) in (3)
 
     A kernel without such a loop runs on cluster 0. The pass marks every function with a body as a
     kernel; arguments of a kernel are `llvm.noalias`, as on the host. Raises CompileError if
@@ -112,7 +112,7 @@ def _check(kernel: Operation) -> None:
     hint = "make each of its loop nests a separate kernel"
     if any(loop not in top for loop in loops) or len(loops) > 1:
         raise CompileError(
-            f"kernel '{symbol_of(kernel)}': a loop over clusters is not its only nest",
+            f"kernel '{symbol_of(kernel)}': a loop over clusters is not its only loop nest",
             where=str(loops[0].location),
             hints=[hint],
         )

@@ -27,8 +27,8 @@ class DistributeSchedules(Pass):
           scf.forall (%i, %j) in (2, 8) { ... } {mapping = [#gpu.thread<..>, ..], xtc.axes = [..]}
         } {mapping = [#gpu.block<linear_dim_0>], xtc.axes = ["px", "py"]}
 
-    Clusters share the loops over the leading axes of the processor mesh, and the PEs of a cluster
-    those over its other axes. Tiles that are packed at or outside the loops over PEs are copied to
+    Clusters share the loops over the shard axes of the processor mesh, and the PEs of a cluster
+    those over its thread axes. Tiles that are packed at or outside the loops over PEs are copied to
     SMEM before the PEs start; inside these loops each PE copies to a private buffer in SMEM. An
     operation without loops over clusters runs on one cluster.
 
@@ -50,8 +50,8 @@ class DistributeSchedules(Pass):
     def _check(self, mesh: Mesh, title: str) -> None:
         """Refuse a mesh that is larger than the machine."""
         for axes, most, what in (
-            (mesh.leading, self.clusters, "clusters"),
-            (mesh.trailing, self.pes, "PEs of a cluster"),
+            (mesh.shard_axes, self.clusters, "clusters"),
+            (mesh.thread_axes, self.pes, "PEs of a cluster"),
         ):
             count = mesh.count(axes)
             if count > most:

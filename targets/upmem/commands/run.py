@@ -45,7 +45,7 @@ class DpuProgram:
 def run(argv: Sequence[str]) -> int:
     """Build and run; returns the program's exit code. Raises XtcError if a build fails."""
     words, arguments = _split(list(argv))
-    words, flags = _apart(words)
+    words, flags = _separated(words)
     options = _parser().parse_args(words)
     profile = _profile(options)
     if options.platform == "hw":
@@ -171,7 +171,7 @@ def _compile_host(
         sys.stderr.write(done.stderr)
 
 
-def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
+def _separated(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The command's arguments, and those for compilers, which may be followed by a value."""
     own: list[str] = []
     flags: list[str] = []

@@ -116,7 +116,7 @@ typedef struct dpu {
     uint32_t fault_address;
     uint32_t fault_tasklet, fault_pc, fault_caller; // the last: the return address register
     char *log;
-    size_t log_used, log_room;
+    size_t log_used, log_capacity;
 } dpu;
 
 // iss_decode.c. Returns false if memory runs out.

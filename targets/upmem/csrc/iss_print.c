@@ -13,13 +13,13 @@ static void append(dpu *dpu, const char *text, size_t nbytes)
 {
     if (dpu->log_used + nbytes > LOG_MOST)
         return;
-    if (dpu->log_used + nbytes > dpu->log_room) {
-        size_t room = (dpu->log_used + nbytes) * 2 + 256;
-        char *larger = realloc(dpu->log, room);
+    if (dpu->log_used + nbytes > dpu->log_capacity) {
+        size_t capacity = (dpu->log_used + nbytes) * 2 + 256;
+        char *larger = realloc(dpu->log, capacity);
         if (!larger)
             return;
         dpu->log = larger;
-        dpu->log_room = room;
+        dpu->log_capacity = capacity;
     }
     memcpy(dpu->log + dpu->log_used, text, nbytes);
     dpu->log_used += nbytes;
@@ -28,8 +28,8 @@ static void append(dpu *dpu, const char *text, size_t nbytes)
 // The text at an address of WRAM or MRAM; NULL if it is not terminated.
 static const char *text_at(dpu *dpu, uint32_t address)
 {
-    uint32_t room = dpu->profile->wram_bytes;
-    if (address < room && memchr(dpu->wram + address, 0, room - address))
+    uint32_t end = dpu->profile->wram_bytes;
+    if (address < end && memchr(dpu->wram + address, 0, end - address))
         return (const char *)dpu->wram + address;
     uint32_t offset = address - DPU_MRAM_BASE;
     if (offset < DPU_MRAM_BYTES && memchr(dpu->mram + offset, 0, DPU_MRAM_BYTES - offset))
@@ -73,7 +73,7 @@ static const char *read_spec(dpu *dpu, const char *from, uint32_t *next, char *s
     return from;
 }
 
-static int format_integer(char *out, size_t room, char *spec, char conversion, uint64_t value,
+static int format_integer(char *out, size_t size, char *spec, char conversion, uint64_t value,
                           bool is_wide)
 {
     size_t used = strlen(spec);
@@ -84,25 +84,25 @@ static int format_integer(char *out, size_t room, char *spec, char conversion, u
     spec[used + 3] = '\0';
     if (is_signed && !is_wide)
         value = (uint64_t)(int64_t)(int32_t)value;
-    return snprintf(out, room, spec, (unsigned long long)value);
+    return snprintf(out, size, spec, (unsigned long long)value);
 }
 
-static int format_other(dpu *dpu, char *out, size_t room, char *spec, char conversion,
+static int format_other(dpu *dpu, char *out, size_t size, char *spec, char conversion,
                         uint32_t *next)
 {
     size_t used = strlen(spec);
     spec[used] = conversion;
     spec[used + 1] = '\0';
     if (conversion == 'c')
-        return snprintf(out, room, spec, (int)argument(dpu, next, 4));
+        return snprintf(out, size, spec, (int)argument(dpu, next, 4));
     if (conversion == 's') {
         const char *text = text_at(dpu, (uint32_t)argument(dpu, next, 4));
-        return text ? snprintf(out, room, spec, text) : 0;
+        return text ? snprintf(out, size, spec, text) : 0;
     }
     uint64_t bits = argument(dpu, next, 8);
     double value;
     memcpy(&value, &bits, sizeof value);
-    return snprintf(out, room, spec, value);
+    return snprintf(out, size, spec, value);
 }
 
 // Prints one conversion; returns the rest of the format, or NULL for an unknown conversion.

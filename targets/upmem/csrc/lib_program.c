@@ -114,8 +114,8 @@ static dpu_error_t check_machine(lib_machine *machine, const struct dpu_program_
     upmem_symbol heap;
     if (upmem_elf_find_section(&program->elf, ".text", &text) &&
         text.nbytes / 4 > profile->iram_instructions) {
-        fprintf(stderr, "xtc upmem: the program '%s' has %u instructions (of RISC-V), the "
-                "instruction memory room for %u\n",
+        fprintf(stderr, "xtc upmem: the program '%s' has %u RISC-V instructions, but instruction "
+                "memory has space for %u\n",
                 program->name, text.nbytes / 4, profile->iram_instructions);
         return DPU_ERR_INVALID_IRAM_ACCESS;
     }

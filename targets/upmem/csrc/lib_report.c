@@ -13,7 +13,7 @@
 
 typedef struct {
     char *text;
-    size_t used, room;
+    size_t used, capacity;
 } list;
 
 static list launches, transfers, events, lines;
@@ -43,14 +43,14 @@ static void add(list *to, const char *format, ...)
         return;
     pthread_mutex_lock(&lock);
     size_t needed = to->used + (size_t)nbytes + sizeof ",\n  ";
-    if (needed > to->room) {
+    if (needed > to->capacity) {
         char *larger = realloc(to->text, needed * 2);
         if (larger) {
             to->text = larger;
-            to->room = needed * 2;
+            to->capacity = needed * 2;
         }
     }
-    if (needed <= to->room)
+    if (needed <= to->capacity)
         to->used += (size_t)sprintf(to->text + to->used, "%s\n  %s", to->used ? "," : "", text);
     pthread_mutex_unlock(&lock);
     free(text);

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from xtc.core.errors import UserError
 from xtc.ir.analysis.structured import Structured
-from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.check_mesh import shard_loops, thread_loops
 from xtc.loops.nest import Extent, NestLoop
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_targets.upmem.passes._shards import rows_of_each
@@ -22,7 +22,7 @@ _REFUSED: tuple[tuple[str, Callable[[NestLoop], object], str], ...] = (
     ("a call of a function", lambda loop: loop.external, "only the host calls functions of C"),
     (
         "where parts of an operand are",
-        lambda loop: loop.spread,
+        lambda loop: loop.shard,
         "a DPU has the rows of operands that it computes with, and all of the others",
     ),
 )
@@ -56,18 +56,18 @@ class ScheduleReader:
 
     def shared(self) -> int:
         """The number of these loops that tasklets share; -1 for all but reductions."""
-        trailing = trailing_loops(self.entry.nest)
+        threaded = thread_loops(self.entry.nest)
         parallel = [loop for loop in self.entry.nest.loops if loop.parallelize]
-        named = trailing or parallel
-        if not named and leading_loops(self.entry.nest):
+        named = threaded or parallel
+        if not named and shard_loops(self.entry.nest):
             return -1
-        if parallel and not trailing:
+        if parallel and not threaded:
             self._check_parallel(parallel)
-        first = [e.loop for e in self._over_tiles if not e.loop.distribute or e.loop in trailing]
+        first = [e.loop for e in self._over_tiles if not e.loop.distribute or e.loop in threaded]
         if named and first[: len(named)] != named:
             raise self._error(named[0], f"is inside of '{first[0].name}'", "tasklets share it")
-        leading = [e for e in self._over_tiles if e.loop in leading_loops(self.entry.nest)]
-        return len(named) + len(leading) if named else -1
+        sharded = [e for e in self._over_tiles if e.loop in shard_loops(self.entry.nest)]
+        return len(named) + len(sharded) if named else -1
 
     @property
     def _extents(self) -> list[Extent]:
@@ -90,13 +90,13 @@ class ScheduleReader:
     @property
     def _over_tiles(self) -> list[Extent]:
         """Loops over tiles, and loops over axes that the user did not tile."""
-        outer = [e for e in self._extents[: self._tile_begin] if not self._is_of_dpus(e)]
+        outer = [e for e in self._extents[: self._tile_begin] if not self._is_shared_by_dpus(e)]
         inner = [e for e in self._extents[self._tile_begin :] if self._is_open(e)]
         return [*outer, *inner]
 
-    def _is_of_dpus(self, extent: Extent) -> bool:
+    def _is_shared_by_dpus(self, extent: Extent) -> bool:
         """Whether DPUs share a loop, and another loop divides their rows further."""
-        if extent.loop not in leading_loops(self.entry.nest):
+        if extent.loop not in shard_loops(self.entry.nest):
             return False
         inner = self._extents[self._extents.index(extent) + 1 : self._tile_begin]
         return any(e.loop.axis == extent.loop.axis for e in inner)
@@ -154,8 +154,8 @@ class ScheduleReader:
 
     def _check_dpus(self) -> None:
         """Raise UserError unless DPUs share rows, in the parts that other kernels use too."""
-        leading = leading_loops(self.entry.nest)
-        found = [extent for extent in self._extents if extent.loop in leading]
+        sharded = shard_loops(self.entry.nest)
+        found = [extent for extent in self._extents if extent.loop in sharded]
         total = found[0].size if found else 1
         rows = rows_of_each(total, self.dpus)
         inside = 1  # number of DPUs that share an iteration

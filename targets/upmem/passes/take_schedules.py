@@ -67,8 +67,8 @@ class TakeSchedules(Pass):
     def _check(self, mesh: Mesh, title: str) -> None:
         """Refuse a mesh that is larger than the machine."""
         for axes, most, what in (
-            (mesh.leading, self.dpus, "DPUs"),
-            (mesh.trailing, self.tasklets, "tasklets of a DPU"),
+            (mesh.shard_axes, self.dpus, "DPUs"),
+            (mesh.thread_axes, self.tasklets, "tasklets of a DPU"),
         ):
             if mesh.count(axes) > most:
                 raise UserError(

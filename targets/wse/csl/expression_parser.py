@@ -26,14 +26,14 @@ class ExpressionParser(Reader):
     """Parses the expressions of one file."""
 
     def expression(self) -> tree.Expr:
-        return self.deeper(self._expression)
+        return self.nested(self._expression)
 
     def _expression(self) -> tree.Expr:
         return self._binary(0)
 
     def type(self) -> tree.Expr:
         """Parse an expression without literals `T { ... }`, because a block may follow it."""
-        return self.deeper(lambda: self._postfix(self._primary(literals=False), literals=False))
+        return self.nested(lambda: self._postfix(self._primary(literals=False), literals=False))
 
     def _binary(self, level: int) -> tree.Expr:
         left = self._unary()
@@ -50,9 +50,9 @@ class ExpressionParser(Reader):
     def _unary(self) -> tree.Expr:
         at = self.at
         if operator := self.accept(*_UNARY):
-            return tree.Unary(operator, self.deeper(self._unary), at=at)
+            return tree.Unary(operator, self.nested(self._unary), at=at)
         if self.accept("comptime"):
-            return tree.ComptimeExpr(self.deeper(self._unary), at=at)
+            return tree.ComptimeExpr(self.nested(self._unary), at=at)
         return self._postfix(self._primary(literals=True), literals=True)
 
     def _postfix(self, base: tree.Expr, *, literals: bool) -> tree.Expr:
@@ -78,7 +78,7 @@ class ExpressionParser(Reader):
         return self.name("a field")
 
     def _begins_literal(self, base: tree.Expr) -> bool:
-        if not self.sees("{") or not isinstance(base, tree.Name | tree.Member):
+        if not self.next_is("{") or not isinstance(base, tree.Name | tree.Member):
             return False
         first, second = self.ahead(1), self.ahead(2)
         return first.text == "}" or (
@@ -134,7 +134,7 @@ class ExpressionParser(Reader):
 
     def _field(self) -> tree.Field:
         at = self.at
-        named = self.sees(".") and self.ahead(2).text == "=" and self.ahead(1).text != "{"
+        named = self.next_is(".") and self.ahead(2).text == "=" and self.ahead(1).text != "{"
         if not named:
             return tree.Field(None, self.expression(), at=at)
         self.take()
@@ -185,7 +185,7 @@ class ExpressionParser(Reader):
 
     def _bracket(self, literals: bool) -> tree.Expr:
         at = self.take().at
-        if self.sees("*") and self.ahead(1).text == "]":
+        if self.next_is("*") and self.ahead(1).text == "]":
             self.take(), self.take()
             const = bool(self.accept("const"))
             return tree.PointerType(self.type(), True, const, at=at)
@@ -203,7 +203,7 @@ class ExpressionParser(Reader):
     def _struct_type(self) -> tree.Expr:
         at = self.at
         layout = self.accept("packed", "extern") or ""
-        union = self.sees("union")
+        union = self.next_is("union")
         if not self.accept("struct", "union"):
             raise self.unexpected("'struct' or 'union'")
         self.expect("{")

@@ -42,7 +42,7 @@ class Parser(ExpressionParser):
         at = self.at
         if self.accept("layout"):
             return tree.Layout(self.block(), at=at)
-        if self.sees("comptime") and self.ahead(1).text == "{":
+        if self.next_is("comptime") and self.ahead(1).text == "{":
             return self.statement()
         if declared := self._declared():
             return declared
@@ -56,17 +56,17 @@ class Parser(ExpressionParser):
         return tree.Block(tuple(body), at=at)
 
     def statement(self) -> tree.Stmt:
-        return self.deeper(self._statement)
+        return self.nested(self._statement)
 
     def _statement(self) -> tree.Stmt:
         at = self.at
         if self.token.kind == "name" and self.ahead(1).text == ":":
             return self._labeled()
-        if self.sees("comptime") and self.ahead(1).text not in ("var", "const"):
+        if self.next_is("comptime") and self.ahead(1).text not in ("var", "const"):
             return self._comptime()
-        if self.sees("{"):
+        if self.next_is("{"):
             return self.block()
-        if self.sees("inline") and self.ahead(1).text == "for":
+        if self.next_is("inline") and self.ahead(1).text == "for":
             self.take()
             return replace(self._for(), comptime=True, at=at)
         if parse := _STATEMENTS.get(self.token.text):
@@ -74,7 +74,7 @@ class Parser(ExpressionParser):
         if declared := self._declared():
             return declared
         statement = self._simple()
-        if not self.sees("else"):  # belongs to the enclosing `if`
+        if not self.next_is("else"):  # belongs to the enclosing `if`
             self.expect(";", "a statement")
         return replace(statement, at=at)
 
@@ -137,12 +137,12 @@ class Parser(ExpressionParser):
 
     def _case(self) -> tree.Case:
         at, values = self.at, self.case_values()
-        body = self.block() if self.sees("{") else replace(self._simple(), at=self.at)
+        body = self.block() if self.next_is("{") else replace(self._simple(), at=self.at)
         return tree.Case(values, body, at=at)
 
     def _return(self) -> tree.Stmt:
         at = self.take().at
-        value = None if self.sees(";") else self.expression()
+        value = None if self.next_is(";") else self.expression()
         self.expect(";", "return")
         return tree.Return(value, at=at)
 
@@ -158,7 +158,7 @@ class Parser(ExpressionParser):
         at = self.at
         storage = self.accept("export", "extern") or ""
         inline = self.accept("inline", "noinline") or ""
-        if self.sees("fn", "task"):
+        if self.next_is("fn", "task"):
             return replace(self._function(storage, inline), at=at)
         comptime = bool(self.accept("comptime"))
         if kind := self.accept("var", "const", "param"):
@@ -195,7 +195,7 @@ class Parser(ExpressionParser):
 
     def _attributes(self) -> tuple[tree.Field, ...]:
         found: list[tree.Field] = []
-        while self.sees(*_ATTRIBUTES):
+        while self.next_is(*_ATTRIBUTES):
             token = self.take()
             self.expect("(", token.text)
             found.append(tree.Field(token.text, self.expression(), at=token.at))

@@ -41,15 +41,15 @@ class Reader:
             self._next += 1
         return token
 
-    def sees(self, *texts: str) -> bool:
+    def next_is(self, *texts: str) -> bool:
         return self.token.kind in ("sign", "keyword") and self.token.text in texts
 
     def accept(self, *texts: str) -> str | None:
         """Read the next token if it is among `texts`; return its text or None."""
-        return self.take().text if self.sees(*texts) else None
+        return self.take().text if self.next_is(*texts) else None
 
     def expect(self, text: str, after: str = "") -> Token:
-        if not self.sees(text):
+        if not self.next_is(text):
             where = f" after {after}" if after else ""
             raise self.unexpected(f"'{text}'{where}")
         return self.take()
@@ -73,7 +73,7 @@ class Reader:
                 break
         return tuple(items)
 
-    def deeper(self, parse: Callable[[], Item]) -> Item:
+    def nested(self, parse: Callable[[], Item]) -> Item:
         """Parse one nesting level deeper. Raises CslError beyond the limit."""
         if self._depth == DEEPEST:
             raise CslError(f"this is nested more than {DEEPEST} levels deep", where=self.at)

@@ -49,7 +49,7 @@ def tokens(text: str, file: str) -> list[Token]:
         match = _TOKEN.match(text, offset)
         at = Position(file, line, offset - start + 1)
         if match is None:
-            raise _stray(text, offset, at)
+            raise _unexpected_character(text, offset, at)
         kind = match.lastgroup
         if kind == "newline":
             line, start = line + 1, match.end()
@@ -63,7 +63,7 @@ def tokens(text: str, file: str) -> list[Token]:
     return found
 
 
-def _stray(text: str, offset: int, at: Position) -> CslError:
+def _unexpected_character(text: str, offset: int, at: Position) -> CslError:
     character = text[offset]
     if character == '"':
         return CslError("the string does not end on its line", where=at)

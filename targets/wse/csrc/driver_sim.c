@@ -31,16 +31,16 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     return XTC_OK;
 }
 
-static void put(char *room, const char *path)
+static void put(char *target, const char *path)
 {
     if (path)
-        memcpy(room, path, strlen(path) + 1);
+        memcpy(target, path, strlen(path) + 1);
 }
 
-static void fill(const void *given, void *room)
+static void fill(const void *given, void *shared)
 {
     const wse_config *config = given;
-    wse_shared_block *block = room;
+    wse_shared_block *block = shared;
     block->settings.shuffled = config->shuffled;
     block->settings.seed = config->seed;
     block->settings.cycle_limit = config->cycle_limit;
@@ -59,9 +59,9 @@ static sim_counter_names *names(const void *block)
     return made;
 }
 
-static void values(const void *room, const xtc_copies *copies, uint64_t *values)
+static void values(const void *shared, const xtc_copies *copies, uint64_t *values)
 {
-    const wse_shared_block *block = room;
+    const wse_shared_block *block = shared;
     (void)copies;
     memcpy(values, block->counters, sizeof block->counters);
 }

@@ -13,7 +13,7 @@
 typedef struct {
     uint8_t *base;
     uint64_t clock, limit; // cycles
-    uint32_t stack, floor; // the stack grows down from the end of SRAM to the end of the data
+    uint32_t stack, stack_limit; // the stack grows down from the end of SRAM to the end of the data
 } wse_head;
 
 enum wse_dsd_kind { WSE_MEM1D = 1, WSE_MEM4D, WSE_FABIN, WSE_FABOUT, WSE_FIFO };

@@ -96,12 +96,12 @@ static wse_stream_buffer *buffer_of(wse_stream_buffer **first, uint32_t color)
 
 static void append(wse_stream_buffer *buffer, uint32_t word)
 {
-    if (buffer->first + buffer->count == buffer->room) {
+    if (buffer->first + buffer->count == buffer->capacity) {
         memmove(buffer->data, buffer->data + buffer->first, buffer->count * sizeof word);
         buffer->first = 0;
-        if (buffer->count * 2 >= buffer->room) {
-            buffer->room = buffer->room ? 2 * buffer->room : 64;
-            buffer->data = realloc(buffer->data, buffer->room * sizeof word);
+        if (buffer->count * 2 >= buffer->capacity) {
+            buffer->capacity = buffer->capacity ? 2 * buffer->capacity : 64;
+            buffer->data = realloc(buffer->data, buffer->capacity * sizeof word);
         }
         if (!buffer->data)
             sim_give_up("no memory for streams");
@@ -115,7 +115,7 @@ static uint32_t take(wse_stream_buffer *buffer)
     return buffer->data[buffer->first++];
 }
 
-// The host sends one wavelet per cycle and PE while there is room.
+// The host sends one wavelet per cycle and PE while there is space.
 void wse_host_feed(wse_pe *pe)
 {
     bool more = false, blocked = false;

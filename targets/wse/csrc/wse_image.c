@@ -17,7 +17,7 @@ static uint32_t number(void)
     return *words++;
 }
 
-static void *room(uint64_t count, uint64_t size)
+static void *zeroed_array(uint64_t count, uint64_t size)
 {
     void *made = calloc(count ? count : 1, size);
     if (!made)
@@ -74,7 +74,7 @@ static void read_route(wse_route *routes)
 
 static wse_route *read_routes(void)
 {
-    wse_route *routes = room(WSE_COLORS, sizeof *routes);
+    wse_route *routes = zeroed_array(WSE_COLORS, sizeof *routes);
     for (uint32_t count = number(); count; count--)
         read_route(routes);
     return routes;
@@ -152,7 +152,7 @@ static void read_class(wse_class *class)
     read_by_queue(class->rotation, WSE_NONE);
     class->routes = read_routes();
     class->fifo_count = number();
-    class->fifos = room(class->fifo_count, sizeof *class->fifos);
+    class->fifos = zeroed_array(class->fifo_count, sizeof *class->fifos);
     for (uint32_t i = 0; i < class->fifo_count; i++) {
         wse_fifo_shape *fifo = &class->fifos[i];
         fifo->base = number();
@@ -163,7 +163,7 @@ static void read_class(wse_class *class)
     }
     read_handlers(class->teardown, WSE_COLORS);
     read_handlers(class->empty, 2 * WSE_QUEUES);
-    class->symbols = room(wse.symbol_count, sizeof *class->symbols);
+    class->symbols = zeroed_array(wse.symbol_count, sizeof *class->symbols);
     for (uint32_t i = 0; i < wse.symbol_count; i++) {
         wse_symbol *symbol = &class->symbols[i];
         symbol->address = number();
@@ -176,7 +176,7 @@ static void read_class(wse_class *class)
     for (uint32_t i = 0; i < 2 * class->value_count; i++)
         number();
     class->text_count = number();
-    class->texts = room(class->text_count, sizeof *class->texts);
+    class->texts = zeroed_array(class->text_count, sizeof *class->texts);
     for (uint32_t i = 0; i < class->text_count; i++)
         class->texts[i] = text();
 }
@@ -208,7 +208,7 @@ static void read_machine(void)
     read_depths(wse.input_depth, &wse.input_count);
     read_depths(wse.output_depth, &wse.output_count);
     wse.symbol_count = number();
-    wse.symbols = room(wse.symbol_count, sizeof *wse.symbols);
+    wse.symbols = zeroed_array(wse.symbol_count, sizeof *wse.symbols);
     for (uint32_t i = 0; i < wse.symbol_count; i++)
         wse.symbols[i] = text();
 }
@@ -238,20 +238,20 @@ static void make_pe(wse_pe *pe, uint32_t which, const wse_class *class, const ws
     pe->running = WSE_NONE;
     pe->head.base = wse_memory_window(which);
     pe->head.stack = 48 << 10;
-    pe->head.floor = class->memory_end;
+    pe->head.stack_limit = class->memory_end;
     pe->active = class->activated;
     pe->blocked = class->blocked & ~class->unblocked;
     pe->blocked_threads = class->blocked_threads & ~class->unblocked_threads;
     pe->quiet = (~class->data_tasks | class->blocked) & ~class->unblocked;
     memcpy(pe->input_color, class->input_color, sizeof pe->input_color);
     memcpy(pe->output_color, class->output_color, sizeof pe->output_color);
-    pe->route = room(WSE_COLORS, sizeof *pe->route);
+    pe->route = zeroed_array(WSE_COLORS, sizeof *pe->route);
     for (uint32_t color = 0; color < WSE_COLORS; color++) {
         pe->route[color] = routes[color].is_set ? routes[color] : class->routes[color];
         pe->link_used[color % WSE_DIRECTIONS] = WSE_NEVER;
     }
-    pe->dsrs = room(48, sizeof *pe->dsrs);
-    pe->fifos = room(class->fifo_count, sizeof *pe->fifos);
+    pe->dsrs = zeroed_array(48, sizeof *pe->dsrs);
+    pe->fifos = zeroed_array(class->fifo_count, sizeof *pe->fifos);
     pe->tsc_origin = pe->tsc_stopped = 0;
     pe->tsc_origin -= mixed(wse_shared->settings.seed + which + 1) % 1000000;
     fill_memory(pe);
@@ -270,16 +270,16 @@ void wse_load(wse_program *program)
     end = words + count;
     read_machine();
     wse.class_count = number();
-    wse.classes = room(wse.class_count, sizeof *wse.classes);
+    wse.classes = zeroed_array(wse.class_count, sizeof *wse.classes);
     for (uint32_t i = 0; i < wse.class_count; i++)
         read_class(&wse.classes[i]);
     uint32_t route_count = number();
-    wse_route **routes = room(route_count, sizeof *routes);
+    wse_route **routes = zeroed_array(route_count, sizeof *routes);
     for (uint32_t i = 0; i < route_count; i++)
         routes[i] = read_routes();
     uint32_t pes = wse.width * wse.height;
     wse_memory_map(pes);
-    wse.pes = room(pes, sizeof *wse.pes);
+    wse.pes = zeroed_array(pes, sizeof *wse.pes);
     for (uint32_t i = 0; i < pes; i++) {
         uint32_t both = number();
         make_pe(&wse.pes[i], i, &wse.classes[both & 0xffff], routes[both >> 16]);

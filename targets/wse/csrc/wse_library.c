@@ -100,9 +100,9 @@ static void binary(char *text, uint32_t number, uint32_t digits)
 }
 
 // A float without a fraction gets a decimal point, to mark it as a float.
-static void decimal(char *text, size_t room, float value)
+static void decimal(char *text, size_t size, float value)
 {
-    snprintf(text, room, "%g", (double)value);
+    snprintf(text, size, "%g", (double)value);
     if (!strpbrk(text, ".en"))
         strcat(text, ".0");
 }

@@ -61,9 +61,9 @@ char *wse_memory_stack(uint32_t number, uint64_t *nbytes)
 // The stack of local variables whose address is taken, at the end of SRAM.
 WSE_EXPORT uint32_t wse_push(wse_head *pe, uint32_t nbytes)
 {
-    if (pe->stack < pe->floor + nbytes)
+    if (pe->stack < pe->stack_limit + nbytes)
         sim_fault(0, "the stack of local variables runs into the data, which end at 0x%x",
-                  pe->floor);
+                  pe->stack_limit);
     return pe->stack -= nbytes;
 }
 

@@ -316,11 +316,11 @@ typedef struct {
 
 _Static_assert(sizeof(map_state) <= 1024, "sema/builtins/operations.py gives it 1024 bytes");
 
-WSE_EXPORT void wse_map_begin(wse_head *head, void *room, const wse_operand *operands,
+WSE_EXPORT void wse_map_begin(wse_head *head, void *storage, const wse_operand *operands,
                               uint32_t inputs, uint32_t count, uint64_t sizes)
 {
     wse_pe *pe = (wse_pe *)head;
-    map_state *state = room;
+    map_state *state = storage;
     wse_options none = {0};
     memset(state, 0, sizeof *state);
     if (inputs > INPUTS)
@@ -354,10 +354,10 @@ static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
     *from = pe->main.from[0];
 }
 
-WSE_EXPORT bool wse_map_next(wse_head *head, void *room, uint64_t *values)
+WSE_EXPORT bool wse_map_next(wse_head *head, void *storage, uint64_t *values)
 {
     wse_pe *pe = (wse_pe *)head;
-    map_state *state = room;
+    map_state *state = storage;
     if (state->done == state->length)
         return false;
     for (uint32_t i = 0; i < state->inputs; i++) {
@@ -373,10 +373,10 @@ WSE_EXPORT bool wse_map_next(wse_head *head, void *room, uint64_t *values)
     return true;
 }
 
-WSE_EXPORT void wse_map_store(wse_head *head, void *room, const uint64_t *values)
+WSE_EXPORT void wse_map_store(wse_head *head, void *storage, const uint64_t *values)
 {
     wse_pe *pe = (wse_pe *)head;
-    map_state *state = room;
+    map_state *state = storage;
     wse_stream value = {.kind = WSE_S_SCALAR, .dsr = -1, .scalar = (uint32_t)values[0]};
     if (wse_stream_is_fabric(&state->to))
         move_one(pe, &state->to, &value);

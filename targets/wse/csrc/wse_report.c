@@ -13,7 +13,7 @@
 typedef struct {
     char text[380]; // of the message
     char *whole;
-    size_t used, room;
+    size_t used, capacity;
     uint32_t pes;
 } report;
 
@@ -27,9 +27,9 @@ static void say(report *out, const char *format, ...)
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     size_t nbytes = strlen(line) + 1;
-    if (out->used + nbytes + 1 > out->room) {
-        out->room = 2 * (out->room + nbytes) + 4096;
-        out->whole = realloc(out->whole, out->room);
+    if (out->used + nbytes + 1 > out->capacity) {
+        out->capacity = 2 * (out->capacity + nbytes) + 4096;
+        out->whole = realloc(out->whole, out->capacity);
         if (!out->whole)
             sim_give_up("no memory for the report");
     }
@@ -67,9 +67,9 @@ static void describe_operation(report *out, wse_pe *pe, const wse_operation_stat
     }
     if (!wse_stream_can_write(pe, &operation->to)) {
         if (operation->to.kind == WSE_S_FIFO)
-            snprintf(what, sizeof what, "room in FIFO %u", operation->to.fifo);
+            snprintf(what, sizeof what, "space in FIFO %u", operation->to.fifo);
         else
-            snprintf(what, sizeof what, "room in output queue %u of color %u",
+            snprintf(what, sizeof what, "space in output queue %u of color %u",
                      operation->to.queue, operation->to.color);
     }
     say(out, "PE (%u, %u), task '%s': %s in line %u, done %u of %u, waits for %s", pe->x, pe->y,

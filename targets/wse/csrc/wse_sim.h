@@ -131,7 +131,7 @@ typedef struct {
 
 // Wavelets between the host and one PE.
 typedef struct wse_stream_buffer {
-    uint32_t color, count, room, first;
+    uint32_t color, count, capacity, first;
     uint32_t *data;
     struct wse_stream_buffer *next;
 } wse_stream_buffer;

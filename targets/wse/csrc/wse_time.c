@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     event *events;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } list;
 
 static list near[NEAR], far;
@@ -23,9 +23,9 @@ static uint64_t near_count;
 
 static void append(list *events, event given)
 {
-    if (events->count == events->room) {
-        events->room = events->room ? 2 * events->room : 64;
-        events->events = realloc(events->events, events->room * sizeof given);
+    if (events->count == events->capacity) {
+        events->capacity = events->capacity ? 2 * events->capacity : 64;
+        events->events = realloc(events->events, events->capacity * sizeof given);
         if (!events->events)
             sim_give_up("no memory for events");
     }
@@ -129,12 +129,12 @@ static void handle(event given)
 static void run_cycle(void)
 {
     list *events = &near[wse.now % NEAR];
-    static uint32_t *order, room;
+    static uint32_t *order, capacity;
     for (uint32_t first = 0; first < events->count;) {
         uint32_t count = events->count - first;
-        if (count > room) {
-            room = 2 * count;
-            order = realloc(order, room * sizeof *order);
+        if (count > capacity) {
+            capacity = 2 * count;
+            order = realloc(order, capacity * sizeof *order);
             if (!order)
                 sim_give_up("no memory for events");
         }

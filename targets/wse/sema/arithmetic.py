@@ -82,7 +82,7 @@ def _folded(op: str, left: Any, right: Any, kind: t.Type, at: Position) -> Any:
     if isinstance(kind, t.Int) and not kind.lowest <= result <= kind.highest:
         raise CslError(f"{left} {op} {right} does not fit in {kind}", where=at)
     if kind == t.COMPTIME_INT and result.bit_length() > _LONGEST:
-        raise CslError(f"an integer of more than {_LONGEST} bits", where=at)
+        raise CslError(f"the integer has more than {_LONGEST} bits", where=at)
     return result
 
 
@@ -148,7 +148,7 @@ def _shift(frame: Frame, op: str, left: Value, right: Value, at: Position) -> Va
     if isinstance(left, Const) and isinstance(right, Const):
         whole = left.value << right.value if op == "<<" else left.value >> right.value
         if kind == t.COMPTIME_INT and whole.bit_length() > _LONGEST:
-            raise CslError(f"an integer of more than {_LONGEST} bits", where=at)
+            raise CslError(f"the integer has more than {_LONGEST} bits", where=at)
         return Const(kind, kind.wrapped(whole) if isinstance(kind, t.Int) else whole)
     if not isinstance(kind, t.Int):
         raise CslError(

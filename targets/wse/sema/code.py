@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xtc_targets.wse.sema import types as t
 
-CLOCK, LIMIT, STACK, FLOOR = 8, 16, 24, 28
+CLOCK, LIMIT, STACK, STACK_LIMIT = 8, 16, 24, 28
 """Offsets in `wse_pe_head` of `csrc/wse_code.h`; the address of the memory is at 0."""
 
 
@@ -108,7 +108,7 @@ class Code:
     def branch(self, condition: str, then: BasicBlock, otherwise: BasicBlock) -> None:
         self._end(f"br i1 {condition}, label %{then.label}, label %{otherwise.label}")
 
-    def give_back(self, operand: str) -> None:
+    def emit_return(self, operand: str) -> None:
         """Emit the return of `type value` or `void`."""
         if not self.block.done:
             self.flush()

@@ -120,7 +120,7 @@ def _emit_call(
     }
     inside: list[Run] = []
     template = {name: _template(value, inside) for name, value in known.items()}
-    instance = instance_of(frame, callee, kinds, template, result, _stand_ins(inside))
+    instance = instance_of(frame, callee, kinds, template, result, _passed_parts(inside))
     code = frame.running(at)
     if not instance.symbol:
         instance.symbol = frame.program.shared.reserve(instance.name)
@@ -147,13 +147,13 @@ def _template(value: Const, inside: list[Run]) -> Const:
     for name, each in value.value.items():
         if isinstance(each, Run):
             inside.append(each)
-            found[name] = _stand_ins(inside)[-1]
+            found[name] = _passed_parts(inside)[-1]
         else:
             found[name] = _template(each, inside)
     return Const(value.type, found)
 
 
-def _stand_ins(inside: Sequence[Run]) -> list[Run]:
+def _passed_parts(inside: Sequence[Run]) -> list[Run]:
     """The additional parameters that pass the computed parts of structs."""
     return [Run(each.type, f"%in{number}") for number, each in enumerate(inside)]
 
@@ -207,7 +207,7 @@ def _write(
     generate(frame, function.body)
     code.charge(RETURN)
     if result == t.VOID:
-        code.give_back("void")
+        code.emit_return("void")
     elif not code.done:
         code.unreachable()
     plain = "void" if t.is_aggregate(result) else llvm_type(result)

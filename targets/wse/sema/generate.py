@@ -359,24 +359,24 @@ def _return(frame: Frame, statement: tree.Return) -> None:
     if statement.value is None:
         if frame.result != t.VOID:
             raise CslError(f"a {frame.result} must be returned", where=statement.at)
-        code.give_back("void")
+        code.emit_return("void")
         return
     found = evaluate_as(frame, statement.value, frame.result)
     value = coerce(frame, found, frame.result, statement.at)
-    give_back(frame, value, statement.at)
+    emit_return_value(frame, value, statement.at)
 
 
-def give_back(frame: Frame, value: Value, at: tree.Position) -> None:
+def emit_return_value(frame: Frame, value: Value, at: tree.Position) -> None:
     """Return a value of the function's type."""
     code = frame.running(at)
     if frame.result == t.VOID:
-        code.give_back("void")
+        code.emit_return("void")
     elif t.is_aggregate(frame.result):
         frame.store_at(frame.result_slot, value, frame.result, at)
-        code.give_back("void")
+        code.emit_return("void")
     else:
         text = frame.operand(value, frame.result, at)
-        code.give_back(f"{llvm_type(frame.result)} {text}")
+        code.emit_return(f"{llvm_type(frame.result)} {text}")
 
 
 def _leave(frame: Frame, statement: tree.Leave) -> None:

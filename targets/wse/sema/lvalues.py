@@ -203,7 +203,7 @@ def _indexed_value(frame: Frame, base: Value, index: Value, at: Position) -> Fou
     if isinstance(base, Const):
         placed = frame.program.constant(base, at)
         return _indexed(frame, Memory(base.type, Address(placed), True), index, at)
-    room = frame.running(at).stack(base.type.size, base.type.alignment)
-    copy = Memory(base.type, room)
+    address = frame.running(at).stack(base.type.size, base.type.alignment)
+    copy = Memory(base.type, address)
     frame.store(copy, base, at)
     return _indexed(frame, copy, index, at)

@@ -10,7 +10,7 @@ loop_mistakes.write()
 session(
     # Invalid schedules are located in the file.
     "xtc-loop word.mlir --nest",
-    # CHECK:      xtc-loop: error: word.mlir:4:13: linalg.matmul: 'k' cannot be 'vectorise'
+    # CHECK:      xtc-loop: error: word.mlir:4:13: linalg.matmul: unknown annotation 'vectorise' of 'k'
     # CHECK-NEXT:   hint: did you mean 'vectorize'?
     # CHECK-NEXT: exit code 1
     "xtc-loop twice.mlir --nest",

@@ -19,9 +19,9 @@ print(schedule)
 print(prepare(gb.graph, schedule=schedule).stage_text("source"))
 
 # CHECK:      C (i: 8, j: 32, k: 6 reduced)
-# CHECK-NEXT:   for i in 0..8  // distribute px, spread 0 [mx, *]
+# CHECK-NEXT:   for i in 0..8  // distribute px, shard 0 [mx, *]
 # CHECK-NEXT:     for j in 0..32
 # CHECK-NEXT:       for k in 0..6
 # CHECK-NEXT:         C
 
-# CHECK: loop.schedule = "{i: {distribute: px, spread: {0: ['mx', '*']}}, j: {}, k: {}}"
+# CHECK: loop.schedule = "{i: {distribute: px, shard: {0: ['mx', '*']}}, j: {}, k: {}}"

@@ -28,7 +28,7 @@ for stage in ("source", "scheduled", "bufferized", "offloaded"):
 # CHECK:       %[[M:.*]] = arith.mulf %[[T]], %[[S]] : tensor<128xf32>
 # CHECK:       "tile.store_global"(%[[M]], %[[X]], %[[AT]])
 
-# A thread has four neighbors, whatever the size is at run time.
+# A thread has four neighbors, regardless of the size at run time.
 # CHECK-LABEL: == scheduled
 # CHECK:       arith.mulf %{{.*}} : tensor<128xf32, #tile.layout<"shape(128) modes(32,4) spatial(0) local(1)">>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-in's calls; each is noted, one a line, in the file $STAND_IN_LOG.
+// The stand-in's calls; each is logged as a line of the file $STAND_IN_LOG.
 #define _GNU_SOURCE
 #include "mppa_offload_host.h"
 
@@ -110,7 +110,7 @@ int mppa_offload_acc_load(mppa_offload_accelerator_t *accelerator, void *image, 
     (void)flags;
     if (physical != address + PHYSICAL || write(file, image, nbytes) != (ssize_t)nbytes)
         return 1;
-    Dl_info own; // whose dev_cluster_id the image is to find
+    Dl_info own; // whose dev_cluster_id the image must find
     dladdr((void *)mppa_offload_create, &own);
     dlopen(own.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);

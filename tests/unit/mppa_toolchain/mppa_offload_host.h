@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for Kalray's offloading library, as far as its public uses show it: the device is this
-// process, and physical addresses differ from virtual ones, so that mixing them up shows.
+// A stand-in for Kalray's offloading library, derived from its public uses. The device is this
+// process. Physical addresses differ from virtual ones, so that a confusion of both is detected.
 #ifndef MPPA_OFFLOAD_HOST_H
 #define MPPA_OFFLOAD_HOST_H
 

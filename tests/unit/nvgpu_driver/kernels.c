@@ -24,15 +24,16 @@ void shared(void **parameters)
     (void)parameters;
 }
 
-// A launch makes a map of the first argument's memory, 32 bytes behind it: 40 rows of 24 numbers of 16
-// bits, of which 16 are copied at a time.
+// A launch creates a tensor map of the first argument's memory from byte 32 on: 40 rows of 24
+// numbers of 16 bits, of which 16 are copied at a time.
 const struct {
     shape known;
     uint32_t maps;
 } mapped_launch = {{{1, 1, 1}, {32, 1, 1}, 0, 2}, 1};
 const uint64_t mapped_maps[20] = {[0] = 1, 6, 2, 2, 32, 32, [6] = 24, 40, [11] = 48, [15] = 16, 8};
 
-// Its bytes, of which the driver's function says what they are made of, go to the first argument.
+// Its bytes, which encode the parameters of the driver's function, are stored to the first
+// argument.
 void mapped(void **parameters)
 {
     memcpy(*(void **)parameters[0], parameters[2], 128);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for NVIDIA's driver, whose device is this process. Device code is a shared library, or
-// PTX, which begins with ".version" or a comment and is refused where it has no entry. Calls that say
-// something are noted, one a line, in the file $STAND_IN_LOG. $STAND_IN_FAILS is
-// "cuLaunchKernel=700": the call and what it returns.
+// PTX, which begins with ".version" or a comment and is refused if it has no entry. Relevant calls
+// are logged as lines of the file $STAND_IN_LOG. $STAND_IN_FAILS is "cuLaunchKernel=700": a call and
+// the status that it returns.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static struct {
     int gpu;
 } memory[64];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the above and `blocks`
-enum { OWN = 1000 }; // the first stream that is made
+enum { OWN = 1000 }; // the first stream that is created
 static double clock_us; // of the device
 static int retained, streams, events, modules, blocks;
 
@@ -49,7 +49,7 @@ static result failure(const char *call)
     return 0;
 }
 
-// Return what was asked for; else 201, INVALID_CONTEXT, where the call needs one and has none.
+// Returns the requested status; or 201, INVALID_CONTEXT, if the call needs a context and has none.
 #define BEGIN()                                                                                    \
     do {                                                                                           \
         if (failure(__func__))                                                                     \
@@ -108,7 +108,7 @@ result cuDeviceGet(int *device, int number)
     return 0;
 }
 
-// GPU 0 is of capability 9.0, or what $STAND_IN_FIRST_GPU says, such as "75"; GPU 1 of 8.6.
+// GPU 0 has capability 9.0, or that of $STAND_IN_FIRST_GPU, such as "75"; GPU 1 has 8.6.
 result cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     BEGIN();
@@ -399,7 +399,7 @@ result cuDeviceGetName(char *name, int length, int device)
     return 0;
 }
 
-// A map whose bytes say what it was made of.
+// A tensor map whose bytes encode its parameters.
 result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
                               const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
                               const uint32_t *steps, int interleave, int swizzle, int promotion,
@@ -425,8 +425,8 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
 }
 
 // PTX with entries is loaded, too: its kernels do nothing, and take a microsecond for each block
-// and 128 threads. The file $STAND_IN_LOG.grids says which launches do more, by their blocks in x:
-// "fault 7", "crash 8", which ends the process, or "hang 9", which never returns.
+// and 128 threads. The file $STAND_IN_LOG.grids lists launches with another effect, by their blocks
+// in x: "fault 7", "crash 8", which ends the process, or "hang 9", which never returns.
 typedef struct text_kernel {
     char name[256];
     struct text_kernel *next;
@@ -440,7 +440,7 @@ typedef struct text_module {
 
 static text_module *texts;
 
-// The bytes of a constant, NULL where the text has none of this name.
+// The bytes of a constant; NULL if the text has none of this name.
 static unsigned char *constant_of(const char *text, const char *name, size_t *nbytes)
 {
     char wanted[600];
@@ -454,7 +454,7 @@ static unsigned char *constant_of(const char *text, const char *name, size_t *nb
     for (size_t i = 0; found && i < *nbytes; i++) {
         bytes[i] = (unsigned char)strtoul(found + 1, NULL, 10);
         found += 1 + strcspn(found + 1, ",}");
-        found = *found == ',' ? found : NULL; // zeros at the end are left out
+        found = *found == ',' ? found : NULL; // zeros at the end are omitted
     }
     return bytes;
 }
@@ -503,7 +503,8 @@ static void *open_library(const char *image)
     char path[64];
     int file = memfd_create("module", MFD_CLOEXEC);
     size_t nbytes = strtoull(getenv("STAND_IN_IMAGE_BYTES"), NULL, 10);
-    // Libraries are known by their paths, so each gets a path that no other copy of this file makes.
+    // Libraries are identified by their paths, so each gets a path that is unique among copies of
+    // this file.
     char name[96];
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -524,7 +525,7 @@ result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int 
     bool is_text = strncmp(image, ".version", 8) == 0 || strncmp(image, "//", 2) == 0;
     if (count != 2 || options[0] != 5 || options[1] != 6)
         return 1;
-    if (is_text) // what the assembler says, should it refuse the code
+    if (is_text) // the messages of the assembler if it refuses the code
         snprintf(values[0], (size_t)values[1], "ptxas: line 1: no such instruction");
     BEGIN_IN_CONTEXT();
     if (is_text && !strstr(image, ".entry "))
@@ -571,7 +572,7 @@ result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, con
     return *address ? 0 : 500;
 }
 
-// 1024 threads, and 100 bytes of shared memory beside what the system reserves.
+// 1024 threads, and 100 bytes of shared memory in addition to the reserved part.
 result cuFuncGetAttribute(int *value, int attribute, void *function)
 {
     BEGIN_IN_CONTEXT();
@@ -579,7 +580,7 @@ result cuFuncGetAttribute(int *value, int attribute, void *function)
     return function == NULL;
 }
 
-// The dynamic shared memory that functions may have: 48 KiB, or what was set.
+// The limit of dynamic shared memory of functions: 48 KiB, or the configured one.
 static struct {
     void *function;
     int nbytes;
@@ -643,7 +644,7 @@ result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                       void *stream, void **parameters, void **extra);
 
-// Of clusters: that is all that launches ask for. At most 8 blocks that divide the grid.
+// Of clusters, the only attribute that launches use: at most 8 blocks, which divide the grid.
 result cuLaunchKernelEx(const launch_config *config, void *function, void **parameters, void **extra)
 {
     BEGIN_IN_CONTEXT();

@@ -90,7 +90,7 @@ def _integer(printer: Printer, op: Operation) -> None:
     a, b = printer.operands(op)
     if type.element == "i1":
         b = _unconditional(printer, op.operands[1])
-        printer.define(result, _truth(printer, op, a, b, type), "truth")
+        printer.define(result, _boolean(printer, op, a, b, type), "truth")
         return
     value = binary(operator, *without_splats(a, b))
     printer.define(result, _wrapped(printer, value, type), hint)
@@ -102,7 +102,7 @@ def _wrapped(printer: Printer, value: Expression, type: CType) -> Expression:
     return cast(printer.prelude.type(type), value) if narrow else value
 
 
-def _truth(
+def _boolean(
     printer: Printer, op: Operation, a: Expression, b: Expression, type: CType
 ) -> Expression:
     """And, or and exclusive or of i1."""

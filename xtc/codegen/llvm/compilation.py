@@ -53,7 +53,7 @@ class Unit:
         """An empty module."""
         name = self._name.encode()
         module = c_void_p(llvm().LLVMModuleCreateWithNameInContext(name, self.context))
-        self._aim(module)
+        self._set_target(module)
         return module
 
     def parse(self, ir: bytes) -> c_void_p:
@@ -67,7 +67,7 @@ class Unit:
         finally:
             lib.LLVMDisposeMemoryBuffer(buffer)
         self._expect("parse", not failed, take_string(message.value))
-        self._aim(module)
+        self._set_target(module)
         self._verify(module)
         self._check_processors(module)
         return module
@@ -99,7 +99,7 @@ class Unit:
         self._expect("generate code for", not failed, take_string(message.value))
         return code
 
-    def _aim(self, module: c_void_p) -> None:
+    def _set_target(self, module: c_void_p) -> None:
         lib = llvm()
         lib.LLVMSetTarget(module, self._machine.triple.encode())
         with target_data(self._target) as layout:

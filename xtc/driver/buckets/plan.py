@@ -78,7 +78,7 @@ def _follow_all(walk: Walk, small: deque[Node], large: deque[Node]) -> None:
     """Walk all nodes of both graphs. Only one of them may crop elements that no window needs."""
     while small or large:
         walk.number += 1
-        if small and large and _alike(walk, small[0], large[0]):
+        if small and large and _corresponds(walk, small[0], large[0]):
             _follow(walk, small.popleft(), large.popleft())
         elif small and _cuts_ends(small[0]):
             _cut_in_small(walk, small.popleft())
@@ -88,7 +88,7 @@ def _follow_all(walk: Walk, small: deque[Node], large: deque[Node]) -> None:
             raise InexactPaddingError("its operators differ from size to size")
 
 
-def _alike(walk: Walk, small: Node, large: Node) -> bool:
+def _corresponds(walk: Walk, small: Node, large: Node) -> bool:
     """Whether two nodes apply the same operator to corresponding operands."""
     if type(small.op) is not type(large.op) or len(small.inputs) != len(large.inputs):
         return False

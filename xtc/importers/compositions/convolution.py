@@ -15,7 +15,7 @@ from xtc.importers.compositions.windows import Window
 from xtc.importers.values import Value, as_tensor, shape_of
 
 
-def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Tensor:
+def convolved(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Tensor:
     """Convolve (n, ..., c) with filters (taps..., c / groups, f), in one to three dimensions."""
     kernel, slides = _without_padded_taps(kernel, slides)
     strides = [slide.stride for slide in slides]
@@ -69,7 +69,7 @@ def _without_padded_taps(
     return kept, [slide.of(hits) for slide, hits in zip(slides, taps, strict=True)]
 
 
-def turned(filters: Value, groups: int) -> Tensor:
+def reversed_filters(filters: Value, groups: int) -> Tensor:
     """Reorder filters (c, f / groups, taps...) to (taps..., c / groups, f), with reversed taps."""
     channels, each, *taps = shape_of(filters)
     rank = len(taps)
@@ -77,8 +77,8 @@ def turned(filters: Value, groups: int) -> Tensor:
     order = (*range(3, 3 + rank), 1, 0, 2)
     shape = (*taps, channels // groups, groups * each)
     if isinstance(filters, np.ndarray):
-        turned = np.flip(filters, axis=tuple(range(2, 2 + rank))).reshape(split)
-        return as_tensor(np.ascontiguousarray(turned.transpose(order).reshape(shape)))
+        reversed_filters = np.flip(filters, axis=tuple(range(2, 2 + rank))).reshape(split)
+        return as_tensor(np.ascontiguousarray(reversed_filters.transpose(order).reshape(shape)))
     turned_axes = tuple(d for d in range(2, 2 + rank) if math.prod(taps[d - 2 : d - 1]) > 1)
     value = O.flip(filters, axes=turned_axes) if turned_axes else filters
     return O.reshape(O.transpose(O.reshape(value, split), axes=order), shape)

@@ -64,11 +64,11 @@ def _by_factors(x: Tensor, *, inverse: bool) -> Tensor:
     angles = sign * 2 * np.pi * np.outer(np.arange(many), np.arange(few)) / length
     re, im = (constant(y.astype(_numpy(x))) for y in (np.cos(angles), np.sin(angles)))
     real, imaginary = _by_pairs(columns, sign)
-    turned = (
+    reversed_filters = (
         O.sub(O.mul(real, re), O.mul(imaginary, im)),
         O.add(O.mul(real, im), O.mul(imaginary, re)),
     )
-    parts = _by_pairs(tuple(O.transpose(y, axes=(0, 2, 1)) for y in turned), sign)
+    parts = _by_pairs(tuple(O.transpose(y, axes=(0, 2, 1)) for y in reversed_filters), sign)
     shaped = [O.reshape(O.transpose(y, axes=(0, 2, 1)), (count, length, 1)) for y in parts]
     result = O.concat(*shaped, axis=2)
     return O.mul(result, 1 / length) if inverse else result

@@ -20,7 +20,7 @@ Pool = Callable[..., Tensor]
 Order = Literal["C", "F"]
 
 
-def framed(x: Tensor, slides: Sequence[Window], value: float) -> Tensor:
+def with_border(x: Tensor, slides: Sequence[Window], value: float) -> Tensor:
     """Pad (n, ..., c) with the border that the windows need."""
     border = [(0, 0), *(slide.border for slide in slides), (0, 0)]
     return as_tensor(padded(x, border, "constant", value))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.convolution import slid, turned
+from xtc.importers.compositions.convolution import convolved, reversed_filters
 from xtc.importers.compositions.movement import taken
 from xtc.importers.compositions.windows import Window
 from xtc.importers.values import Value, as_tensor, shape_of
@@ -68,19 +68,21 @@ def spread(x: Tensor, filters: Value, spreads: Sequence[Spread], groups: int) ->
     elements `stride` apart use the same taps. One convolution therefore computes all elements, with
     the phases as additional output channels; the phases are interleaved afterwards.
     """
-    if _pays(shape_of(filters)[1], spreads, groups):
-        result = slid(x, _by_phase(filters, spreads, groups), _phases(spreads), groups)
+    if _is_profitable(shape_of(filters)[1], spreads, groups):
+        result = convolved(x, _by_phase(filters, spreads, groups), _phases(spreads), groups)
         return _interleaved(result, spreads, groups)
     strides = [step.stride for step in spreads]
     image = O.dilate(x, (1, *strides, 1)) if max(strides) > 1 else x
-    return slid(image, turned(filters, groups), [step.over_zeros() for step in spreads], groups)
+    return convolved(
+        image, reversed_filters(filters, groups), [step.over_zeros() for step in spreads], groups
+    )
 
 
 def _phases(spreads: Sequence[Spread]) -> list[Window]:
     return [step.phases() for step in spreads]
 
 
-def _pays(each: int, spreads: Sequence[Spread], groups: int) -> bool:
+def _is_profitable(each: int, spreads: Sequence[Spread], groups: int) -> bool:
     """Whether phases pay: not for depthwise filters, nor for grouped ones in three dimensions."""
     alone = groups == 1 or (each > 1 and len(spreads) < 3)
     plain = all(step.dilation == 1 for step in spreads)

@@ -127,7 +127,7 @@ class Call:
         """Number of outputs of the node, including omitted ones."""
         return len(self.node.output)
 
-    def wants(self, position: int) -> bool:
+    def is_used(self, position: int) -> bool:
         """Whether an output is used."""
         return position < len(self.node.output) and bool(self.node.output[position])
 

@@ -110,7 +110,7 @@ class Converter:
             return
         except (Unsupported, UserError, *_UNFORESEEN) as error:
             del self.builder.nodes[start:]
-            self.problems.append(Problem(node, number, _why(error)))
+            self.problems.append(Problem(node, number, _reason(error)))
             return
         self._name(node, results, start, number)
         values.update(
@@ -183,7 +183,7 @@ class Converter:
                 self.names.add(value.name)
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, XtcError):
         return error.what
     if isinstance(error, Unsupported):

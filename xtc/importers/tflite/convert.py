@@ -96,7 +96,7 @@ class Converter:
                 del self.builder.nodes[start:]
                 for added in set(self.values) - before:
                     del self.values[added]
-                self.problems.append(f"operator {number}, {operator.name}: {_why(error)}")
+                self.problems.append(f"operator {number}, {operator.name}: {_reason(error)}")
                 continue
             where = SourceLocation(self.file, number)
             for node in self.builder.nodes[start:]:
@@ -156,7 +156,7 @@ def _moved(x: Tensor, by: int, dtype: str) -> Tensor:
     return O.cast(O.add(O.cast(x, "int32"), by), dtype)
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, XtcError):
         return error.what
     if isinstance(error, Unsupported):

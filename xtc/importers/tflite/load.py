@@ -211,7 +211,7 @@ def _operator(node: Any, codes: list[str], count: int) -> OperatorOf:
 def _tensor(model: Any, tensor: Any) -> TensorOf:
     rank = tensor.ShapeLength()
     if not 0 <= rank <= _MOST_DIMENSIONS:
-        raise ValueError(f"a tensor of rank {rank}; the most is {_MOST_DIMENSIONS}")
+        raise ValueError(f"a tensor has rank {rank}, more than {_MOST_DIMENSIONS}")
     shape = tuple(map(int, tensor.ShapeAsNumpy())) if rank else ()
     if min(shape, default=1) < 0 or math.prod(shape) > _MOST_ELEMENTS:
         raise ValueError(f"a tensor of shape {shape}")
@@ -236,7 +236,7 @@ def _signed(tensor: TensorOf) -> TensorOf:
 def _data(model: Any, tensor: Any, shape: tuple[int, ...], dtype: str, name: str) -> Array | None:
     number = tensor.Buffer()
     if not 0 <= number < model.BuffersLength():
-        raise ValueError(f"buffer {number} of {model.BuffersLength()}")
+        raise ValueError(f"there is no buffer {number}: the file has {model.BuffersLength()}")
     buffer = model.Buffers(number)
     if buffer.Size() > 0:
         raise ValueError(f"the data of '{name}' follows the model, as in files of 2 GB and more")

@@ -31,7 +31,7 @@ def windows(
     ]
 
 
-def framed(x: Tensor, slides: list[Window], value: int | float) -> Tensor:
+def with_border(x: Tensor, slides: list[Window], value: int | float) -> Tensor:
     """Pad (n, h, w, c) with `value`; nothing is cropped."""
     border = [(max(a, 0), max(b, 0)) for a, b in (slide.border for slide in slides)]
     if not any(map(any, border)):

@@ -40,7 +40,7 @@ def partitioned(
 
     Warns with RunsInPyTorch, which lists the operators and their source lines.
     """
-    left = _left_to_pytorch(module, set(unsupported))
+    left = _run_in_pytorch(module, set(unsupported))
     _warn(left)
     levels = _levels(module, left)
     split = split_module(module, None, lambda node: levels[node], tuple_return=True)
@@ -74,7 +74,7 @@ class _Part(torch.nn.Module):  # type: ignore[misc]
         return tuple(self._run(list(args)))
 
 
-def _left_to_pytorch(module: torch.fx.GraphModule, unsupported: set[str]) -> set[torch.fx.Node]:
+def _run_in_pytorch(module: torch.fx.GraphModule, unsupported: set[str]) -> set[torch.fx.Node]:
     """The unsupported operators, and those with values that cannot cross between parts."""
     nodes = _computing(module)
     failed = {_kind(node) for node in nodes if node.name in unsupported}
@@ -84,8 +84,8 @@ def _left_to_pytorch(module: torch.fx.GraphModule, unsupported: set[str]) -> set
         if _kind(node) in failed or (_is_operator(node) and not _in_table(node))
     }
     ends = [*module.graph.find_nodes(op="placeholder"), module.graph.output_node()]
-    if any(map(_touches_foreign, [*left, *ends])):
-        left.update(filter(_touches_foreign, nodes))
+    if any(map(_has_unsupported_type, [*left, *ends])):
+        left.update(filter(_has_unsupported_type, nodes))
     for node in nodes:
         if node.target is operator.getitem and node in left:
             left.add(node.args[0])
@@ -122,7 +122,7 @@ def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
     return [item for item in values if isinstance(item, torch.Tensor)]
 
 
-def _touches_foreign(node: torch.fx.Node) -> bool:
+def _has_unsupported_type(node: torch.fx.Node) -> bool:
     """Whether a node reads or returns a tensor of a type that graphs lack, such as complex ones."""
     tensors = [tensor for item in (node, *node.all_input_nodes) for tensor in _tensors(item)]
     return any(str(x.dtype).removeprefix("torch.") not in ELEMENT_TYPES for x in tensors)

@@ -65,24 +65,24 @@ def _symbol(op: Operation) -> Symbol:
     return Symbol(op, tuple(dict.fromkeys(uses)), frozenset(names), len(ops))
 
 
-def homes(symbols: Mapping[str, Symbol], entry: str) -> dict[str, str]:
+def owners(symbols: Mapping[str, Symbol], entry: str) -> dict[str, str]:
     """The symbol that each symbol belongs with: a function that the entry calls, or the entry."""
     users: dict[str, set[str]] = {name: set() for name in symbols}
     for name, symbol in symbols.items():
         for used in symbol.uses:
             if used in users and used != name:
                 users[used].add(name)
-    home = {entry: entry}
+    found = {entry: entry}
     for name in symbols:
         seen = [name]
-        while seen[-1] not in home:
+        while seen[-1] not in found:
             around = users[seen[-1]]
             (user,) = around if len(around) == 1 else (entry,)
             if user == entry or user in seen:
                 is_own = symbols[seen[-1]].is_function and around == {entry}
-                home[seen[-1]] = seen[-1] if is_own else entry
+                found[seen[-1]] = seen[-1] if is_own else entry
             else:
                 seen.append(user)
         for below in seen:
-            home[below] = home[seen[-1]]
-    return home
+            found[below] = found[seen[-1]]
+    return found

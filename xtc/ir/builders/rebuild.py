@@ -30,7 +30,7 @@ def rebuilt(
     )
 
 
-def bodiless(op: Operation, *dropped: str) -> Operation:
+def without_body(op: Operation, *dropped: str) -> Operation:
     """The declaration of a function or a global, without the `dropped` attributes."""
     kept = {name: op.attributes[name] for name in op.attributes if name not in dropped}
     return Operation.create(op.name, attributes=kept, regions=len(op.regions))

@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct {
     uint64_t offset, nbytes;
-} sim_room;
+} sim_region;
 
 // The cause of a process's end.
 typedef struct {
@@ -62,7 +62,7 @@ typedef struct {
     int32_t host;    // process id
     double timeout_s; // of each kernel
     uint64_t memory_address; // of device memory in the device process
-    sim_room block, map, image, output, memory; // with an output for each request of the ring
+    sim_region block, map, image, output, memory; // with an output for each request of the ring
 
     // The numbers of posted and finished requests, which wrap around, and the state: futexes.
     _Atomic uint32_t posted, finished, state;

@@ -46,11 +46,11 @@ static void start_watching(void)
         sim_give_up("cannot start the thread that watches the host");
 }
 
-static void *map_room(const sim_room *room, uint64_t address)
+static void *map_region(const sim_region *region, uint64_t address)
 {
     int fixed = address ? MAP_FIXED_NOREPLACE : 0;
-    void *mapped = mmap((void *)(uintptr_t)address, room->nbytes, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_NORESERVE | fixed, SIM_DESCRIPTOR, (off_t)room->offset);
+    void *mapped = mmap((void *)(uintptr_t)address, region->nbytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE | fixed, SIM_DESCRIPTOR, (off_t)region->offset);
     if (mapped == MAP_FAILED || (address && mapped != (void *)(uintptr_t)address))
         sim_give_up("the device's memory cannot be mapped at its address");
     return mapped;
@@ -77,13 +77,13 @@ void sim_device_attach(const sim_device_ops *ops)
 #endif
     sim_fault_install(channel, ops);
     start_watching();
-    block = map_room(&channel->block, 0);
-    sim_device_allocations = (sim_allocations){map_room(&channel->map, 0), channel->map.nbytes,
+    block = map_region(&channel->block, 0);
+    sim_device_allocations = (sim_allocations){map_region(&channel->map, 0), channel->map.nbytes,
                                                channel->memory_address};
-    image = map_room(&channel->image, 0);
+    image = map_region(&channel->image, 0);
     if (channel->output.nbytes)
-        outputs = map_room(&channel->output, 0);
-    map_room(&channel->memory, channel->memory_address);
+        outputs = map_region(&channel->output, 0);
+    map_region(&channel->memory, channel->memory_address);
     close(SIM_DESCRIPTOR);
 }
 

@@ -23,11 +23,11 @@
 // How long the host sleeps before it checks whether the process is alive.
 static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
 
-static uint64_t reserve(sim_room *room, uint64_t end, uint64_t nbytes)
+static uint64_t reserve(sim_region *region, uint64_t end, uint64_t nbytes)
 {
-    room->offset = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    room->nbytes = nbytes;
-    return room->offset + nbytes;
+    region->offset = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    region->nbytes = nbytes;
+    return region->offset + nbytes;
 }
 
 static uint64_t lay_out(sim_channel *channel, const sim_options *options)
@@ -275,12 +275,12 @@ static void print_output(const sim_host *sim, const sim_output *output)
 // Pass on the output of a launch, however it ended.
 static void take_output(const sim_host *sim, uint32_t number)
 {
-    const sim_room *room = &sim->channel->output;
-    if (!room->nbytes)
+    const sim_region *region = &sim->channel->output;
+    if (!region->nbytes)
         return;
     while (sim->stopped && !sim->gone) // it may still print
         nanosleep(&patience, NULL);
-    sim_output *output = (sim_output *)((char *)sim->channel + room->offset) + number % SIM_RING;
+    sim_output *output = (sim_output *)((char *)sim->channel + region->offset) + number % SIM_RING;
     if (output->first == output->end)
         return;
     print_output(sim, output);
@@ -299,16 +299,16 @@ int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_mod
 {
     if (sim_host_check(sim))
         return XTC_LOST;
-    const sim_room *room = &sim->channel->image;
-    if (nbytes == 0 || nbytes > room->nbytes)
+    const sim_region *region = &sim->channel->image;
+    if (nbytes == 0 || nbytes > region->nbytes)
         return xtc_fail(XTC_IMAGE, "an image of %llu bytes cannot be loaded\nthe limit is %llu",
-                        (unsigned long long)nbytes, (unsigned long long)room->nbytes);
-    void *target = (char *)sim->channel + room->offset;
+                        (unsigned long long)nbytes, (unsigned long long)region->nbytes);
+    void *target = (char *)sim->channel + region->offset;
     memcpy(target, image, nbytes);
     next_request(sim, SIM_LOAD)->arguments[0] = nbytes;
     post(sim);
     int32_t status = finish(sim, module);
-    madvise(target, room->nbytes, MADV_REMOVE); // release the memory
+    madvise(target, region->nbytes, MADV_REMOVE); // release the memory
     return status;
 }
 
@@ -360,18 +360,18 @@ int32_t sim_host_data(sim_host *sim, xtc_module module, const char *name, xtc_ad
 static int32_t copy_piece(sim_host *sim, enum sim_operation operation, xtc_address address,
                           void *host, uint64_t nbytes)
 {
-    void *room = (char *)sim->channel + sim->channel->image.offset;
+    void *region = (char *)sim->channel + sim->channel->image.offset;
     if (sim_host_check(sim))
         return XTC_LOST;
     if (operation == SIM_WRITE)
-        memcpy(room, host, nbytes);
+        memcpy(region, host, nbytes);
     sim_request *request = next_request(sim, operation);
     request->arguments[0] = address;
     request->arguments[1] = nbytes;
     post(sim);
     int32_t status = finish(sim, NULL);
     if (operation == SIM_READ && !status)
-        memcpy(host, room, nbytes);
+        memcpy(host, region, nbytes);
     return status;
 }
 

@@ -76,13 +76,13 @@ static uint64_t gap_from(const sim_memory *memory, uint64_t from, uint64_t nbyte
 
 static int32_t insert(sim_memory *memory, sim_span span)
 {
-    if (memory->count == memory->room) {
-        size_t room = memory->room ? 2 * memory->room : 16;
-        sim_span *spans = realloc(memory->spans, room * sizeof *spans);
+    if (memory->count == memory->capacity) {
+        size_t capacity = memory->capacity ? 2 * memory->capacity : 16;
+        sim_span *spans = realloc(memory->spans, capacity * sizeof *spans);
         if (!spans)
             return xtc_fail(XTC_MEMORY, "out of host memory");
         memory->spans = spans;
-        memory->room = room;
+        memory->capacity = capacity;
     }
     size_t index = count_before(memory, span.address);
     memmove(memory->spans + index + 1, memory->spans + index,

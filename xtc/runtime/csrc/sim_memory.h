@@ -18,7 +18,7 @@ typedef struct {
     uint64_t next; // where the next allocation is tried, to delay the reuse of freed memory
     uint64_t used;
     sim_span *spans; // sorted by address
-    size_t count, room;
+    size_t count, capacity;
     pthread_mutex_t lock;
 } sim_memory;
 

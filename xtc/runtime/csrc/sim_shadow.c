@@ -34,7 +34,7 @@ static uint32_t with(uint32_t rest, const sim_touch *touch)
     return list_count++;
 }
 
-static void *room(uint64_t nbytes)
+static void *map_zeroed(uint64_t nbytes)
 {
     void *bytes = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,8 +47,8 @@ void sim_shadow_open(sim_shadow *shadow, uint64_t address, uint64_t nbytes)
 {
     *shadow = (sim_shadow){.address = address, .nbytes = nbytes};
     for (int kind = 0; kind < 3; kind++) {
-        shadow->last[kind] = room(nbytes * sizeof(sim_touch));
-        shadow->others[kind] = room(nbytes * sizeof(uint32_t));
+        shadow->last[kind] = map_zeroed(nbytes * sizeof(sim_touch));
+        shadow->others[kind] = map_zeroed(nbytes * sizeof(uint32_t));
     }
 }
 

@@ -18,7 +18,7 @@ _LINES = ("-", "--")
 
 def shares(measured: Measured) -> list[tuple[float, float]]:
     """Speeds of correct results, ascending, each with the share of results that reach it."""
-    speeds = sorted(speed for _, speed in measured.right)
+    speeds = sorted(speed for _, speed in measured.correct)
     return [
         (speed, (len(speeds) - rank) / len(measured.results)) for rank, speed in enumerate(speeds)
     ]
@@ -73,7 +73,7 @@ def _draw_best(runs: Sequence[Measured], axes: Any) -> None:
 
 def _draw_shares(runs: Sequence[Measured], axes: Any) -> None:
     for measured, color, line in zip(runs, _COLORS, _LINES, strict=True):
-        reached = [(0.0, len(measured.right) / len(measured.results)), *shares(measured)]
+        reached = [(0.0, len(measured.correct) / len(measured.results)), *shares(measured)]
         axes.step(
             [speed for speed, _ in reached],
             [100 * share for _, share in reached],

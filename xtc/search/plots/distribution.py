@@ -16,7 +16,7 @@ _MOST_BINS = 30
 
 def bins(measured: Measured) -> tuple[list[float], list[int]]:
     """Edges of equal bins from speed 0 to the highest one, and the correct results in each."""
-    speeds = [speed for _, speed in measured.right]
+    speeds = [speed for _, speed in measured.correct]
     count = min(_MOST_BINS, max(5, len(speeds) // 2))
     counts, edges = np.histogram(speeds, bins=count, range=(0.0, max(speeds)))
     return edges.tolist(), counts.tolist()
@@ -37,7 +37,7 @@ def distribution(measured: Measured) -> Picture:
 def _draw_speeds(measured: Measured, axes: Any) -> None:
     edges, counts = bins(measured)
     axes.stairs(counts, edges, fill=True, color=TEAL, alpha=0.75)
-    best = max(speed for _, speed in measured.right)
+    best = max(speed for _, speed in measured.correct)
     axes.axvline(best, color=BLUE, label="best")
     if measured.default is not None:
         axes.axvline(measured.default, color=MUTED, linestyle="--", label="default schedule")

@@ -104,7 +104,7 @@ def _values(measured: Measured, name: str) -> set[int]:
 
 def _explained(measured: Measured, name: str) -> float:
     groups: dict[int | None, list[float]] = defaultdict(list)
-    for result, speed in measured.right:
+    for result, speed in measured.correct:
         if result.parameters:
             groups[result.parameters.get(name)].append(speed)
     every = [speed for group in groups.values() for speed in group]

@@ -34,7 +34,7 @@ class Measured:
         try:
             run = store.run(number)
             results = store.results(run.number)
-            wrong = next(_nonsense(run, results), None)
+            wrong = next(_invalid_values(run, results), None)
         except (AttributeError, TypeError, ValueError) as error:  # values of another type
             wrong = str(error)
         if wrong is not None:
@@ -45,7 +45,7 @@ class Measured:
         return Measured(run, tuple(results))
 
     @property
-    def right(self) -> list[tuple[Result, float]]:
+    def correct(self) -> list[tuple[Result, float]]:
         """Correct results, each with its speed."""
         return [(result, self.speed(result.seconds)) for result in self.results if result.seconds]
 
@@ -53,14 +53,14 @@ class Measured:
     def best(self) -> list[tuple[Result, float]]:
         """The fastest result of each schedule with its speed, the fastest first."""
         fastest: dict[str, tuple[Result, float]] = {}
-        for pair in sorted(self.right, key=lambda pair: -pair[1]):
+        for pair in sorted(self.correct, key=lambda pair: -pair[1]):
             fastest.setdefault(pair[0].schedule, pair)
         return list(fastest.values())
 
     @property
     def default(self) -> float | None:
         """The speed of the default schedule, None if it was not measured."""
-        return max((speed for result, speed in self.right if not result.schedule), default=None)
+        return max((speed for result, speed in self.correct if not result.schedule), default=None)
 
     @property
     def statuses(self) -> dict[str, int]:
@@ -93,7 +93,7 @@ def _nothing_right(run: Run, results: Sequence[Result]) -> UserError:
     )
 
 
-def _nonsense(run: Run, results: Sequence[Result]) -> Iterator[str]:
+def _invalid_values(run: Run, results: Sequence[Result]) -> Iterator[str]:
     """Invalid values in a run: of another type, negative, or infinite."""
     for field in fields(Run):
         if field.type == "str" and not isinstance(getattr(run, field.name), str):

@@ -58,7 +58,7 @@ def svg_element(picture: Picture) -> str:
     for data in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(data)
     for element in root.iter():
-        _make_own(element, picture.name)
+        _make_unique(element, picture.name)
     root.set("class", SCOPE)
     root.set("role", "img")
     style = ElementTree.Element(f"{{{_SVG}}}style")
@@ -76,7 +76,7 @@ def png_bytes(picture: Picture) -> bytes:
     return _saved(picture, "png", {"Software": None})
 
 
-def _make_own(element: ElementTree.Element, name: str) -> None:
+def _make_unique(element: ElementTree.Element, name: str) -> None:
     """Make ids and references unique, and limit the styles to this picture."""
     for key, value in element.attrib.items():
         if key == "id":

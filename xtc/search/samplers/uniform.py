@@ -10,7 +10,7 @@ from xtc.search.space import Point
 
 
 class RandomSampler(Sampler):
-    """Random search; hard to beat if many points are good."""
+    """Random search, which is effective if many points are good."""
 
     name: ClassVar[str] = "random"
 

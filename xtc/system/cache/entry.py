@@ -39,7 +39,7 @@ _DAMAGE = (
 
 
 class BadEntryError(Exception):
-    """The entry differs from what was published under its key; says how."""
+    """The entry differs from the published one; the text gives the difference."""
 
 
 class UnreadableEntryError(Exception):
@@ -78,7 +78,7 @@ def write_entry(
             raise OSError(errno.EINVAL, "an entry cannot hold this", str(path))
         with _opened(path, _READ) as content:
             new = folder / path.name
-            files[path.name] = _taken(content, path, new, known.get(path.name))
+            files[path.name] = _linked_or_copied(content, path, new, known.get(path.name))
     with _opened(folder / SEAL_FILE, _NEW, 0o400) as seal:
         _write(seal, _seal_text(key, files))
         os.fsync(seal)
@@ -126,7 +126,7 @@ def _entry_folder(folder: Path) -> Iterator[int]:
     try:
         descriptor = os.open(folder, _READ | os.O_DIRECTORY)
     except OSError as error:
-        raise _unread(error) from None
+        raise _classified(error) from None
     try:
         reason = foreign_reason(os.fstat(descriptor))
         if reason is not None:
@@ -159,7 +159,7 @@ def _seal_text(key: str, files: Mapping[str, SealedFile]) -> bytes:
     return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
 
 
-def _taken(content: int, path: Path, new: Path, known: str | None) -> SealedFile:
+def _linked_or_copied(content: int, path: Path, new: Path, known: str | None) -> SealedFile:
     """Link or copy the file `path`, which is open as `content`, to `new`, and hash it.
 
     A `known` hash is used if the file is linked.
@@ -222,7 +222,7 @@ def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
     except OSError as error:
-        raise _unread(error) from None
+        raise _classified(error) from None
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
@@ -237,7 +237,7 @@ def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
         os.close(descriptor)
 
 
-def _unread(error: OSError) -> BadEntryError | UnreadableEntryError:
+def _classified(error: OSError) -> BadEntryError | UnreadableEntryError:
     """Classifies a read error: damage, or a transient cause such as too many open files."""
     return BadEntryError(str(error)) if error.errno in _DAMAGE else UnreadableEntryError(error)
 
@@ -266,7 +266,7 @@ def _read_chunk(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK)
     except OSError as error:
-        raise _unread(error) from None
+        raise _classified(error) from None
 
 
 def _read_all(descriptor: int) -> bytes:

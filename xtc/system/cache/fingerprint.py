@@ -26,7 +26,7 @@ class NoFingerprintError(Exception):
 
 
 class _File(NamedTuple):
-    """A file of a package, and what of its inode changes when it is written (times in ns)."""
+    """A file of a package, and the fields of its inode that a write changes (times in ns)."""
 
     name: str
     path: str
@@ -88,7 +88,7 @@ def _fingerprint(packages: tuple[str, ...]) -> CodeFingerprint:
 
 
 def _content(file: _File) -> bytes:
-    """All there is: files are small, and their number makes every call count."""
+    """The content of a file, by few system calls, because there are many small files."""
     descriptor = os.open(file.path, os.O_RDONLY)
     try:
         content = os.read(descriptor, file.size + 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cache: entries looked up, published by one rename, and dropped when they are too many.
 
-A killed process leaves at most a folder that a later one sweeps. Whatever is wrong with the cache,
-the worst that happens is a miss: a cache that cannot be used is one warning, never an error.
+A killed process leaves at most a folder that a later one removes. A cache that cannot be used
+causes one warning and misses, never an error.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Entry:
     """One entry.
 
     Attributes:
-        key: what it is found by.
-        folder: where its files are.
+        key: its key in the cache.
+        folder: the folder of its files.
         size: bytes on disk, in whole pages.
         used: when it was published or last hit, in seconds since the epoch.
     """
@@ -64,8 +64,8 @@ class Removed:
 class ArtifactCache:
     """Folders of files by key, below `root`, which is made with mode 0700.
 
-    When the entries pass `limit_bytes`, those unused for longest go. Any number of processes and
-    threads may use one cache; none waits for another.
+    When the entries exceed `limit_bytes`, the least recently used ones are removed. Any number of
+    processes and threads may use one cache; none waits for another.
     """
 
     root: Path
@@ -102,7 +102,7 @@ class ArtifactCache:
         path = self._entry_path(key)
         try:
             self._folder.prepare()
-            if not path.is_dir() and self._move_in(folder, path, known):
+            if not path.is_dir() and self._publish_copy(folder, path, known):
                 self._count(path)
             return path.is_dir()
         except OSError as error:
@@ -130,7 +130,7 @@ class ArtifactCache:
         entries = self.entries()
         limit = self.limit_bytes if limit_bytes is None else limit_bytes
         oldest = time.time() - older_than if older_than is not None else 0.0
-        useless = _beyond(entries, limit, oldest)
+        useless = _surplus(entries, limit, oldest)
         removed = self._drop_all(useless)
         self._recount(sum(entry.size for entry in entries) - removed.size)
         return removed
@@ -179,13 +179,13 @@ class ArtifactCache:
             return False
         return True
 
-    def _move_in(self, folder: Path, path: Path, known: Mapping[str, str]) -> bool:
+    def _publish_copy(self, folder: Path, path: Path, known: Mapping[str, str]) -> bool:
         """Publish a sealed copy of `folder`; False if one exists, or it is too large."""
         with self._temporary() as temporary:
             new = temporary / "entry"
             new.mkdir(mode=0o700)
             write_entry(folder, new, path.name, known)
-            if usage.folder_size(new) > self._room:
+            if usage.folder_size(new) > self._size_after_pruning:
                 _log.info("%s is larger than the limit of the artifact cache", folder)
                 return False
             try:
@@ -198,14 +198,14 @@ class ArtifactCache:
         return True
 
     @property
-    def _room(self) -> int:
+    def _size_after_pruning(self) -> int:
         """The size after pruning: a tenth below the limit, so that pruning is rare."""
         return self.limit_bytes - self.limit_bytes // 10
 
     def _count(self, path: Path) -> None:
         usage.add(self.root, usage.folder_size(path))
         if usage.estimate(self.root) > self.limit_bytes:
-            self.prune(self._room)
+            self.prune(self._size_after_pruning)
 
     def _recount(self, size: int) -> None:
         if not self.root.is_dir():
@@ -231,7 +231,7 @@ class ArtifactCache:
         return True
 
 
-def _beyond(entries: Iterable[Entry], limit: int, oldest: float) -> list[Entry]:
+def _surplus(entries: Iterable[Entry], limit: int, oldest: float) -> list[Entry]:
     """Entries to drop: those last used before `oldest`, and the oldest beyond `limit` bytes."""
     useless, total = [], 0
     for entry in entries:

@@ -51,14 +51,14 @@ def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bo
     try:
         pid = os.fork()
         if pid == 0:
-            _be_child(work, limits, reply[1], said[1])
+            _run_as_child(work, limits, reply[1], said[1])
     except OSError as error:
         for descriptor in (*reply, *said):
             os.close(descriptor)
         raise CompileError(f"{what} cannot begin: no new process", notes=[str(error)]) from None
     os.close(reply[1])
     os.close(said[1])
-    heard = _Heard(echo)
+    heard = _Output(echo)
     try:
         heard.listen(reply[0], said[0], time.monotonic() + limits.seconds + _GRACE)
     finally:
@@ -68,7 +68,7 @@ def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bo
     return _outcome(heard, end, limits, what)
 
 
-def _be_child(work: Callable[[], str], limits: Limits, reply: int, said: int) -> NoReturn:
+def _run_as_child(work: Callable[[], str], limits: Limits, reply: int, said: int) -> NoReturn:
     """Runs the child; never returns or raises, so that the parent's exit handlers do not run."""
     code = 1
     try:
@@ -95,7 +95,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 @dataclass
-class _Heard:
+class _Output:
     """The output of a child so far."""
 
     echo: bool
@@ -152,7 +152,7 @@ def _end(pid: int, *, killed: bool) -> _End:
     return _End(os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
 
 
-def _outcome(heard: _Heard, end: _End, limits: Limits, what: str) -> str:
+def _outcome(heard: _Output, end: _End, limits: Limits, what: str) -> str:
     if len(heard.reply) > MAX_REPLY:
         raise ChildDied(f"{what} makes more than {MAX_REPLY >> 20} MiB of text")
     if end.code == -signal.SIGALRM or not heard.complete:
@@ -168,7 +168,7 @@ def _outcome(heard: _Heard, end: _End, limits: Limits, what: str) -> str:
     raise ChildDied(f"{what} {how}", notes=_notes(heard, end, limits))
 
 
-def _notes(heard: _Heard, end: _End, limits: Limits) -> list[str]:
+def _notes(heard: _Output, end: _End, limits: Limits) -> list[str]:
     """Notes on why a child died: the end of its output, and its memory use if it is high."""
     notes = []
     if heard.tail.strip() and not heard.echo:

@@ -34,11 +34,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0 < self.seconds <= _MAX_SECONDS:
-            raise UserError(f"a time limit of {self.seconds:g} s", notes=["it is more than 0"])
+            raise UserError(
+                f"a time limit of {self.seconds:g} s is not between 0 and {_MAX_SECONDS:g} s"
+            )
         if not _MIN_MEMORY <= self.memory_bytes <= _MAX_MEMORY:
             raise UserError(
-                f"a memory limit of {self.memory_bytes} bytes",
-                notes=[f"it is {_MIN_MEMORY} to {_MAX_MEMORY}"],
+                f"a memory limit of {self.memory_bytes} bytes is not from {_MIN_MEMORY} to "
+                f"{_MAX_MEMORY}"
             )
 
     def apply(self) -> None:

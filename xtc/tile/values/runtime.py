@@ -153,7 +153,7 @@ class RegisterTensor(Data):
         return self._value
 
     def change(self, value: Value) -> None:
-        """Let the tile hold this, and no other tile that may be this one be read any more."""
+        """Let the tile hold this, and no other tile that may be this one be read later."""
         self.value, self.is_stale = value, False
         self.changes += 1
         for storage in self.storages:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buddy allocator (Knowlton: A fast storage allocator, 1965). One byte per smallest block tells
- * what begins there: a free or a used block and its order, or nothing. */
+/* A buddy allocator (Knowlton: A fast storage allocator, 1965). One byte per smallest block
+ * describes the block that begins there: free or used, and its order; or none. */
 #include <alloc.h>
 #include <atomic_bit.h>
 #include <stdint.h>
@@ -99,12 +99,12 @@ void *buddy_realloc(void *pointer, size_t size)
         buddy_free(pointer);
         return NULL;
     }
-    size_t room = (size_t)SMALLEST << (tags[index_of(pointer)] & ~USED);
+    size_t old_size = (size_t)SMALLEST << (tags[index_of(pointer)] & ~USED);
     if (order_of(size) == (uint32_t)(tags[index_of(pointer)] & ~USED))
         return pointer;
     void *moved = buddy_alloc(size);
     if (moved) {
-        memcpy(moved, pointer, room < size ? room : size);
+        memcpy(moved, pointer, old_size < size ? old_size : size);
         buddy_free(pointer);
     }
     return moved;

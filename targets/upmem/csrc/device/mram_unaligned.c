@@ -32,7 +32,7 @@ void mram_write_unaligned(const void *from, __mram_ptr void *to, unsigned int nb
     const uint8_t *source = from;
     uintptr_t at = (uintptr_t)to, end = at + nb_of_bytes;
     while (at < end) {
-        unsigned int room = 8 - (at & 7), left = end - at, n = room < left ? room : left;
+        unsigned int space = 8 - (at & 7), left = end - at, n = space < left ? space : left;
         if (n == 8 && ((uintptr_t)source & 7) == 0) {
             n = left & ~7u;
             n = n > 2048 ? 2048 : n;

@@ -72,7 +72,7 @@ static void xtc_put_bytes(const uint8_t *local, uint32_t mram, uint32_t n)
 {
     __dma_aligned uint8_t word[8];
     while (n) {
-        uint32_t first = mram & 7, room = 8 - first, now = n < room ? n : room;
+        uint32_t first = mram & 7, space = 8 - first, now = n < space ? n : space;
         __mram_ptr void *at = (__mram_ptr void *)(uintptr_t)(mram - first);
         mutex_lock(xtc_words);
         mram_read(at, word, 8);

@@ -281,7 +281,7 @@ def _map_loop(
 ) -> None:  # fmt: skip
     inputs, sizes = shape
     code = frame.running(at)
-    state, room = code.slot("[1024 x i8]"), code.slot("[64 x i8]")
+    state, slot = code.slot("[1024 x i8]"), code.slot("[64 x i8]")
     code.call(
         "void", "wse_map_begin", f"ptr {state}", f"ptr {array}", f"i32 {inputs}",
         f"i32 {len(kinds)}", f"i64 {sizes}",
@@ -289,18 +289,18 @@ def _map_loop(
     head, body, end = (code.new_block(hint) for hint in ("map", "body", "end"))
     code.jump(head)
     code.start(head)
-    more = code.call("i1", "wse_map_next", f"ptr {state}", f"ptr {room}")
+    more = code.call("i1", "wse_map_next", f"ptr {state}", f"ptr {slot}")
     code.branch(more, body, end)
     code.start(body)
     arguments: list[Value] = []
     for number in range(inputs):
-        pointer = code.value(f"getelementptr i8, ptr {room}, i64 {8 * number}")
+        pointer = code.value(f"getelementptr i8, ptr {slot}, i64 {8 * number}")
         arguments.append(Run(kinds[number], frame.loaded(pointer, kinds[number], at, False)))
     code.charge(MAPPED - CALL - RETURN - inputs)
     value = frame.program.call(frame, function, arguments, at)
     if len(kinds) > inputs:
-        frame.store_at(room, coerce(frame, value, kinds[-1], at), kinds[-1], at)
-        code.call("void", "wse_map_store", f"ptr {state}", f"ptr {room}")
+        frame.store_at(slot, coerce(frame, value, kinds[-1], at), kinds[-1], at)
+        code.call("void", "wse_map_store", f"ptr {state}", f"ptr {slot}")
     code.check_limit()
     code.jump(head)
     code.start(end)

@@ -310,7 +310,7 @@ def task_operand(frame: Frame, value: Value, at: tree.Position) -> str:
     return frame.operand(task_number(frame, value, at), t.U16, at)
 
 
-def _steer(name: str, known_set: str) -> None:
+def _register_setter(name: str, known_set: str) -> None:
     @builtin(name, 1)
     def steer(frame: Frame, call: tree.Builtin) -> Value:
         declarations = tile_declarations(frame, call, comptime=False)
@@ -328,9 +328,9 @@ def _steer(name: str, known_set: str) -> None:
         return VOID
 
 
-_steer("activate", "activated")
-_steer("block", "blocked")
-_steer("unblock", "unblocked")
+_register_setter("activate", "activated")
+_register_setter("block", "blocked")
+_register_setter("unblock", "unblocked")
 
 
 @builtin("allocate_fifo", 1, 2)

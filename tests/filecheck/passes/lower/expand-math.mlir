@@ -24,8 +24,8 @@ func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   return %e : vector<16xf32>
 }
 
-// What is marked cannot overflow, and is 0 where it is too small to be normal: 0 is multiplied by a
-// power of two, since processors take long for a product that is too small.
+// Marked operations cannot overflow, and give 0 instead of subnormal results: 0 is multiplied by a
+// power of two, since processors are slow for subnormal products.
 
 // CHECK-LABEL: func.func @at_most_zero
 // CHECK-NOT: 8.900000e+01

@@ -84,7 +84,8 @@ func.func @barriers(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.no
   return
 }
 
-// What is apart for this thread may be another's, which a barrier lets it read.
+// Locations that are disjoint for this thread may be those of another thread, which a barrier allows
+// to read them.
 // CHECK-LABEL: func.func @neighbors
 // CHECK: scf.for
 // CHECK:   memref.load %arg0

@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --reuse-device-buffers | FileCheck %s
 
-// A chain of three kernels needs two buffers: what the first one wrote is read by the second, and
-// over when the third one writes. Each buffer is freed once.
+// A chain of three kernels needs two buffers: the second kernel reads the result of the first, which
+// is dead when the third writes. Each buffer is freed once.
 
 // CHECK:      %[[A:.*]] = memref.alloc() {xtc.device = "npu0"}
 // CHECK:      call @f.npu0.0(%arg0, %[[A]])

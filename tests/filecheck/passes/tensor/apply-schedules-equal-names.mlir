@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --apply-schedules --canonicalize --cse | FileCheck %s
 
-// Two functions have a node P. In the first it is fused into its reader; that P has a schedule in
-// the second is no contradiction.
+// Two functions have a node P. In the first it is fused into its reader; a schedule of the P in the
+// second does not conflict with that.
 
 // CHECK-LABEL: func.func @fused
 // CHECK: scf.for

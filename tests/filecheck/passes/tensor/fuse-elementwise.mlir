@@ -105,8 +105,8 @@ func.func @extent(%init: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-// What reads elements at places of its own choice stays where its result alone says how far a loop
-// of its reader goes.
+// An operation that reads elements at computed positions is not fused if only its result determines
+// the extent of a loop of its reader.
 
 // CHECK-LABEL: func.func @gathered
 // CHECK:         tensor.extract

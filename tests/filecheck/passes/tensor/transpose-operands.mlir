@@ -41,8 +41,8 @@ func.func @dots(%a: tensor<3x1x5xf32>, %c: tensor<3x1x1xf32>) -> tensor<3x1x1xf3
   return %p : tensor<3x1x1xf32>
 }
 
-// What is computed from constants is transposed as constants are; so is then a constant that an
-// elementwise operation reads across its rows.
+// An operand that is computed from constants is transposed like a constant, and so is a constant that
+// an elementwise operation then reads across its rows.
 
 memref.global "private" constant @codes : memref<32x8xi8> = dense<1>
 #ij = affine_map<(i, j) -> (i, j)>

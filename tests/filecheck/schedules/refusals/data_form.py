@@ -23,7 +23,7 @@ refused_data({"i[0]": {}})
 refused_data({3: {}})
 # CHECK:      C: a key is a name, not 3
 refused_data({"i": "vectorise"})
-# CHECK:      C: 'i' cannot be 'vectorise'
+# CHECK:      C: unknown annotation 'vectorise' of 'i'
 # CHECK-NEXT:   hint: did you mean 'vectorize'?
 refused_data({"i": 4})
 # CHECK:      C: 'i' cannot be 4

@@ -34,7 +34,7 @@ refused(lambda: meshed().distribute("k", "psx"))
 # A loop over memories is moved outside of every loop except one over its own axis.
 refused(lambda: meshed().tile("i", {"i1": 4}).distribute("i1", "px"))
 # CHECK:      'i1' of C cannot be distributed over 'px' inside 'i'
-# CHECK-NEXT:   note: 'px' runs over memories: nothing is around it
+# CHECK-NEXT:   note: 'px' runs over memories, so its loop must be outermost
 # CHECK-NEXT:   hint: distribute 'i' instead
 refused(lambda: meshed().distributed_buffer_at("i", 0, ["mx", "*"]))
 # CHECK:      operand 0 of C is distributed over 'mx', but no loop over 'px'
@@ -43,9 +43,9 @@ refused(lambda: meshed().distributed_buffer_at("i", 0, ["mx", "*"]))
 refused_data({"i": {"distribute": 1}})
 # CHECK:      C: distribute of 'i' takes an axis of the processor mesh, not 1
 # CHECK-NEXT:   hint: {distribute: px}
-refused_data({"i": {"spread": [0]}})
-# CHECK:      C: spread of 'i' takes axes of the memory mesh by operand
-# CHECK-NEXT:   hint: {spread: {1: [mx, '*']}} shards the first dimension of the second operand
+refused_data({"i": {"shard": [0]}})
+# CHECK:      C: shard of 'i' takes axes of the memory mesh by operand
+# CHECK-NEXT:   hint: {shard: {1: [mx, '*']}} shards the first dimension of the second operand
 refused_data({"i": {"distribute": "px"}})
 # CHECK:      'i' of C is distributed, but no processor mesh is defined
 # CHECK-NEXT:   hint: schedule.define_processor_mesh(...) first

@@ -30,4 +30,4 @@ refused(lambda: new().set_dims("mnk"))
 refused(lambda: new().strip_mine("i", {"i1": 8}).set_dims(["m", "n", "k"]))
 # CHECK:      set_dims of C comes after other scheduling calls
 refused_data({"i": ["unroll", "unroll"]})
-# CHECK:      'i' of C is to unroll twice
+# CHECK:      'i' of C has the annotation 'unroll' twice

@@ -48,7 +48,7 @@ refused_data({"i[:16]": {}, "i[16:]": {}, "j": {}})
 # CHECK-NEXT:   hint: put it inside the segments, or before them
 # An axis is split once, in the part that the surrounding loops leave.
 refused_data({"i": {"i[:16]": {}}})
-# CHECK:      C: 'i' cannot be 'i[:16]'
+# CHECK:      C: unknown annotation 'i[:16]' of 'i'
 # CHECK-NEXT:   hint: one of: buffer, distribute, external, fuse, fuse_consumer, pack, parallelize
 refused_data({"i": {}, "i#8": {}, "i[:4]": {}, "i[4:16]": {}})
 # CHECK:      the split of 'i' of C ends at 16, not at 8

@@ -11,7 +11,7 @@ refused_text("C:\n  i: {}\n   j: {}")
 # CHECK:      <schedule>:3:4: this is not YAML
 # CHECK-NEXT:   note: while parsing a block mapping, did not find expected key
 refused_text("C:\n  i:\n  j: vectorise")
-# CHECK:      <schedule>:3:6: C: 'j' cannot be 'vectorise'
+# CHECK:      <schedule>:3:6: C: unknown annotation 'vectorise' of 'j'
 # CHECK-NEXT:   hint: did you mean 'vectorize'?
 refused_text("C:\n  i:\n  jj:\n")
 # CHECK:      <schedule>:3:3: C has no axis 'jj'

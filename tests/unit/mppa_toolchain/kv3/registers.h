@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the vendor's header: what `csrc/dev_kvx.c` uses of it, on the machine that tests.
+// A stand-in for the vendor's header: the part that `csrc/dev_kvx.c` uses, on the test machine.
 #include <stdint.h>
 
 uint32_t stand_in_cluster;

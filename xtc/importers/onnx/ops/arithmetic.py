@@ -213,5 +213,5 @@ def dropout(call: Call) -> list[Tensor | np.ndarray | None]:
         ratio = float(call.static(1)) if call.has(1) else 0.5
         if ratio != 0:
             raise Unsupported("training_mode, whose result is random")
-    mask = np.ones(call.shape(), bool) if call.wants(1) else None
+    mask = np.ones(call.shape(), bool) if call.is_used(1) else None
     return [O.reshape(x, x.shape), mask]

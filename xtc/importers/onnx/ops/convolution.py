@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.convolution import slid
+from xtc.importers.compositions.convolution import convolved
 from xtc.importers.compositions.transposed_convolution import Spread, spread
 from xtc.importers.compositions.windows import channels_first, channels_last, transposed
 from xtc.importers.onnx.call import Call
@@ -35,7 +35,7 @@ def conv_of(call: Call, x: Tensor, filters: Value) -> Tensor:
     slides = windows(call, x.type.sizes[2:], shape[2:])
     rank = len(shape)
     kernel = transposed(filters, (*range(2, rank), 1, 0))
-    return slid(channels_last(x), kernel, slides, int(call.attribute("group", 1)))
+    return convolved(channels_last(x), kernel, slides, int(call.attribute("group", 1)))
 
 
 @reads("ConvTranspose", 1, 11, 22)

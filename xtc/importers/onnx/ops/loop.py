@@ -77,7 +77,7 @@ def _unrolled(call: Call, count: int) -> list[Value]:
     running: Tensor | None = None  # None while the condition is known at import
     for number in range(count):
         if isinstance(goes_on, Tensor):
-            running = _still(running, goes_on, count, collects=bool(collected))
+            running = _still_running(running, goes_on, count, collects=bool(collected))
         elif not goes_on.reshape(-1)[0]:
             break
         results = call.run(body, [np.array(number, np.int64), goes_on, *carried])
@@ -98,7 +98,9 @@ def _count(call: Call) -> int:
     return min(count, LONGEST + 1)
 
 
-def _still(running: Tensor | None, goes_on: Tensor, count: int, *, collects: bool) -> Tensor:
+def _still_running(
+    running: Tensor | None, goes_on: Tensor, count: int, *, collects: bool
+) -> Tensor:
     """Whether a loop with a computed condition is still running; all its iterations are written.
 
     Raises ValueNeeded if there are too many, or if their number determines the size of a result.

@@ -68,7 +68,7 @@ def layer_normalization(call: Call) -> list[Tensor | None]:
     axis, eps = call.axis(default=-1), call.attribute("epsilon", 1e-5)
     row = x.type.sizes[axis:]
     plain = scale.type.sizes == row and (bias is None or bias.type.sizes == row)
-    if plain and not (call.wants(1) or call.wants(2)):
+    if plain and not (call.is_used(1) or call.is_used(2)):
         return [O.layer_norm(x, scale, bias, axis=axis, eps=eps)]
     wide = _stash(call, x)
     mean, inverse, centered = _moments(wide, range(axis, x.type.rank), eps)

@@ -11,7 +11,7 @@ import numpy as np
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import padded
-from xtc.importers.compositions.pooling import framed, max_with_indices, pooled
+from xtc.importers.compositions.pooling import max_with_indices, pooled, with_border
 from xtc.importers.compositions.windows import Window, channels_first, channels_last
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.ops.windows import windows
@@ -30,17 +30,17 @@ def _windows(call: Call) -> list[Window]:
 @reads("MaxPool", 1, 8, 10, 11, 12, 22)
 def max_pool(call: Call) -> list[Tensor]:
     x, slides = call.tensor(0), _windows(call)
-    if call.wants(1):
+    if call.is_used(1):
         return [*max_with_indices(x, slides, "F" if call.attribute("storage_order", 0) else "C")]
     lowest = -math.inf if x.element.is_float else x.element.limits[0]
-    frame = framed(channels_last(x), slides, lowest)
+    frame = with_border(channels_last(x), slides, lowest)
     return [channels_first(pooled(frame, slides, O.max_pool2d))]
 
 
 @reads("AveragePool", 1, 7, 10, 11, 19, 22)
 def average_pool(call: Call) -> Tensor:
     x, slides = call.tensor(0), _windows(call)
-    mean = pooled(framed(channels_last(x), slides, 0), slides, O.avg_pool2d)
+    mean = pooled(with_border(channels_last(x), slides, 0), slides, O.avg_pool2d)
     padding = bool(call.attribute("count_include_pad", 0))
     counts = [slide.counts(padding=padding) for slide in slides]
     taps = math.prod(slide.taps for slide in slides)
@@ -56,7 +56,7 @@ def lp_pool(call: Call) -> Tensor:
     x, slides, p = call.tensor(0), _windows(call), int(call.attribute("p", 2))
     size = O.abs(x)
     powers = O.mul(x, x) if p == 2 else size if p == 1 else O.pow(size, float(p))
-    mean = pooled(framed(channels_last(powers), slides, 0), slides, O.avg_pool2d)
+    mean = pooled(with_border(channels_last(powers), slides, 0), slides, O.avg_pool2d)
     total = O.mul(mean, float(math.prod(slide.taps for slide in slides)))
     root = O.sqrt(total) if p == 2 else total if p == 1 else O.pow(total, 1 / p)
     return channels_first(root)

@@ -109,17 +109,17 @@ def lstm_step(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
     f, g, last = layer.activations
     gates = O.add(x, layer.state(h))
     i, o, forget, new = (layer.gate(gates, n) for n in range(4))
-    i = f(_clipped(layer, _peeped(layer, i, c, 0)))
+    i = f(_clipped(layer, _with_peephole(layer, i, c, 0)))
     if layer.call.attribute("input_forget", 0):
         forget = O.sub(1.0, i)
     else:
-        forget = f(_clipped(layer, _peeped(layer, forget, c, 2)))
+        forget = f(_clipped(layer, _with_peephole(layer, forget, c, 2)))
     cell = O.add(O.mul(forget, c), O.mul(i, g(_clipped(layer, new))))
-    o = f(_clipped(layer, _peeped(layer, o, cell, 1)))
+    o = f(_clipped(layer, _with_peephole(layer, o, cell, 1)))
     return [O.mul(o, last(cell)), cell]
 
 
-def _peeped(layer: Layer, gate: Tensor, cell: Tensor, number: int) -> Tensor:
+def _with_peephole(layer: Layer, gate: Tensor, cell: Tensor, number: int) -> Tensor:
     if layer.peepholes is None:
         return gate
     start = number * layer.hidden

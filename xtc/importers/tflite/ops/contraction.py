@@ -16,7 +16,7 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import padded, taken
 from xtc.importers.tflite.call import Call, integer_limits, known, limited, limits_of
 from xtc.importers.tflite.table import reads
-from xtc.importers.tflite.windows import framed, images, windows
+from xtc.importers.tflite.windows import images, windows, with_border
 from xtc.importers.values import Array, Unsupported, Value, as_tensor, dtype_of
 
 
@@ -56,7 +56,7 @@ def _conv(
     dilations = options.DilationHFactor(), options.DilationWFactor()  # type: ignore[attr-defined]
     slides = windows(x.type.sizes[1:3], taps, options, dilations)
     zero = call.scale(0).zero_point if call.quantized else 0
-    image = framed(x, slides, zero)
+    image = with_border(x, slides, zero)
 
     def slid_by(weights: Tensor) -> Tensor:
         stride = slides[0].stride, slides[1].stride

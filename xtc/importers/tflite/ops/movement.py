@@ -77,7 +77,7 @@ def mirror_pad(call: Call) -> Value:
     _same_scales(call)
     mode = _MIRRORS.get(call.options("MirrorPadOptions").Mode())
     if mode is None:
-        raise Unsupported("its mode")
+        raise Unsupported("the mode is neither REFLECT nor SYMMETRIC")
     return padded(call.tensor(0), _border(call), mode, 0)
 
 

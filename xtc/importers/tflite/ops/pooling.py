@@ -13,7 +13,7 @@ from xtc.importers.compositions.windows import Window
 from xtc.importers.tflite.call import Call, integer_limits, limited, limits_of
 from xtc.importers.tflite.load import UNSIGNED
 from xtc.importers.tflite.table import reads
-from xtc.importers.tflite.windows import framed, images, windows
+from xtc.importers.tflite.windows import images, windows, with_border
 from xtc.importers.values import Array, Unsupported, as_tensor
 
 
@@ -31,7 +31,7 @@ def max_pool_2d(call: Call) -> Tensor:
     x, slides, activation = _prepared(call)
     lowest = -math.inf if x.element.is_float else x.element.limits[0]
     taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
-    pooled = O.max_pool2d(framed(x, slides, lowest), taps, stride=stride)
+    pooled = O.max_pool2d(with_border(x, slides, lowest), taps, stride=stride)
     return _limited(call, pooled, activation)
 
 
@@ -65,7 +65,7 @@ def _mean_of_unsigned(x: Tensor, slides: list[Window]) -> Tensor:
     taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
     channels = x.type.sizes[3]
     ones = np.ones((*taps, 1, channels), np.int8)
-    total = O.conv2d(framed(x, slides, 0), as_tensor(ones), stride=stride, groups=channels)
+    total = O.conv2d(with_border(x, slides, 0), as_tensor(ones), stride=stride, groups=channels)
     rows, columns = (_counted(slide) for slide in slides)
     counts = (rows[:, None] * columns)[None, :, :, None].astype(np.int32)
     above = as_tensor(UNSIGNED * counts + counts // 2)

@@ -12,9 +12,9 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.convolution import slid
+from xtc.importers.compositions.convolution import convolved
 from xtc.importers.compositions.movement import constant, part
-from xtc.importers.compositions.pooling import framed, max_with_indices, pooled
+from xtc.importers.compositions.pooling import max_with_indices, pooled, with_border
 from xtc.importers.compositions.transposed_convolution import Spread, spread
 from xtc.importers.compositions.windows import (
     Window,
@@ -99,7 +99,7 @@ def convolution(
             )
         ]
         kernel = transposed(weight, (*range(2, rank + 2), 1, 0))
-        result = slid(channels_last(image), kernel, slides, groups)
+        result = convolved(channels_last(image), kernel, slides, groups)
     if bias is not None:
         result = O.add(result, bias)
     first = channels_first(result)
@@ -158,7 +158,7 @@ def max_pool(
     image = unsqueeze(x, 0) if single else x
     slides = _pool_windows(image, kernel, stride, padding, dilation, ceil_mode)
     lowest = -math.inf if x.element.is_float else x.element.limits[0]
-    frame = framed(channels_last(image), slides, lowest)
+    frame = with_border(channels_last(image), slides, lowest)
     values = channels_first(pooled(frame, slides, O.max_pool2d))
     # Indices within each plane; unused ones are removed.
     _, indices = max_with_indices(image, slides)
@@ -179,7 +179,7 @@ def avg_pool(
     divisor_override: int | None = None,
 ) -> Tensor:
     slides = _pool_windows(x, kernel, stride, padding, (1,), ceil_mode)
-    mean = pooled(framed(channels_last(x), slides, 0), slides, O.avg_pool2d)
+    mean = pooled(with_border(channels_last(x), slides, 0), slides, O.avg_pool2d)
     taps = math.prod(slide.taps for slide in slides)
     counts = [slide.counts(padding=count_include_pad) for slide in slides]
     hits = functools.reduce(np.multiply.outer, counts)

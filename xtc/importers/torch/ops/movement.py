@@ -206,7 +206,7 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     if len(positions) == 1:
         return O.gather(x, rows[0], axis=positions[0])
     front = _in_front(x, positions)
-    found = O.gather_nd(O.transpose(x, axes=front), _spelled(rows, shape))
+    found = O.gather_nd(O.transpose(x, axes=front), _stacked_indices(rows, shape))
     back, first = len(shape), _first(positions)
     order = [*range(back, back + first), *range(back), *range(back + first, found.type.rank)]
     return O.transpose(found, axes=tuple(order))
@@ -227,7 +227,9 @@ def index_put(
     order = [*range(first, first + back), *range(first), *range(first + back, laid.type.rank)]
     updates = O.transpose(laid, axes=tuple(order))
     how = "add" if accumulate else "none"
-    moved = O.scatter_nd(O.transpose(x, axes=front), _spelled(rows, shape), updates, reduction=how)
+    moved = O.scatter_nd(
+        O.transpose(x, axes=front), _stacked_indices(rows, shape), updates, reduction=how
+    )
     return O.transpose(moved, axes=tuple(front.index(d) for d in range(x.type.rank)))
 
 
@@ -275,7 +277,7 @@ def _from_start(row: Tensor, size: int) -> Tensor:
     return O.where(O.less(wide, 0), O.add(wide, size), wide) if row.element.kind == "int" else wide
 
 
-def _spelled(rows: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+def _stacked_indices(rows: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     """Stack the indices in a last dimension."""
     return stacked([expanded(row, shape) for row in rows], len(shape))
 

@@ -25,4 +25,4 @@ with O.graph(name="net") as gb:
 # GENERATOR:    option 'codegen' of target 'host' cannot be 'cpp'
 
 # THREADS:      threads=0 is not from 1 to 1024
-# THREADS-NEXT:   hint: leave it out to use every core that this process may use
+# THREADS-NEXT:   hint: omit it to use all cores that this process may use

@@ -17,7 +17,7 @@ def refused(body: str) -> None:
             print(error)
 
 
-# The last elements may lie beyond the buffer: a mask would have to leave them out.
+# The last elements may be beyond the buffer: a mask would have to omit them.
 refused(
     """
     %p = arith.constant 0.0 : f32

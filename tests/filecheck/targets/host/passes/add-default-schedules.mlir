@@ -12,7 +12,7 @@ func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<19
   return %0 : tensor<192x128xf32>
 }
 
-// Three vectors of a row save loads, where the columns have no rest; two are as good for few rows.
+// Three vectors of a row save loads if the columns have no remainder; for few rows two are as good.
 
 // CHECK-LABEL: func.func @wide
 // CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 8 : i64, unroll = -1 : i64}, {axis = "j", tile = 48 : i64, vectorize}]
@@ -23,7 +23,7 @@ func.func @wide(%a: tensor<128x128xf32>, %few: tensor<14x128xf32>, %b: tensor<12
   return %0, %1 : tensor<128x384xf32>, tensor<14x384xf32>
 }
 
-// A panel of it is copied, a block of the sum at a time.
+// A panel of the operand is copied, a block of K at a time.
 
 // CHECK-LABEL: func.func @large
 // CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "k", pack = array<i64: 1>}, {axis = "j", tile = 128 : i64}, {axis = "i"}, {axis = "k", tile = 512 : i64}, {axis = "i", tile = 6 : i64, unroll = -1 : i64}, {axis = "j", tile = 64 : i64, vectorize}]
@@ -45,7 +45,7 @@ func.func @long(%a: tensor<128x8192xf32>, %c: tensor<128x1024xf32>) -> tensor<12
   return %0 : tensor<128x1024xf32>
 }
 
-// Few rows: they are one register tile, and nothing is copied that is read once. Memory is the
+// Few rows: they form one register tile, and data that is read once is not copied. Memory is the
 // limit, and long parts of some rows are read side by side.
 
 // CHECK-LABEL: func.func @one_row
@@ -62,7 +62,7 @@ func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %c: tenso
   return %0 : tensor<8x1024xf32>
 }
 
-// What is small is left alone, and so is what the user has scheduled.
+// Small operations are unchanged, and so are those with a user schedule.
 
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NOT: parallelize
@@ -72,7 +72,7 @@ func.func @left_alone(%a: tensor<16x16xf32>, %b: tensor<512x512xf32>, %c: tensor
   return %0, %1 : tensor<16x16xf32>, tensor<512x512xf32>
 }
 
-// A convolution: pixels are rows. Filters that are few are read in place, for a row of the image.
+// A convolution: pixels are rows. A few filters are read in place, for a row of the image.
 
 // CHECK-LABEL: func.func @few_filters
 // CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "f", parallelize}, {axis = "w"}, {axis = "r"}, {axis = "s"}, {axis = "c"}, {axis = "w", tile = 14 : i64, unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
@@ -81,8 +81,8 @@ func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y
   return %0 : tensor<1x56x56x64xf32>
 }
 
-// Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold. Every
-// other pixel of 512 channels is 4 KiB on, where lines share a set of the cache: eight rows at most.
+// Many filters: a panel of them is copied for all pixels, with as much of K as the caches hold. Every other
+// pixel of 512 channels is 4 KiB further, where lines share a set of the cache: at most eight rows.
 
 // CHECK-LABEL: func.func @many_filters
 // CHECK: loop.schedule = [{axis = "f", parallelize}, {axis = "r", pack = array<i64: 1>}, {axis = "h"}, {axis = "w"}, {axis = "s"}, {axis = "c"}, {axis = "w", tile = 7 : i64, unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
@@ -91,7 +91,7 @@ func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>
   return %0 : tensor<1x14x14x256xf32>
 }
 
-// Each channel has a window of its own: vectors are along the channels.
+// Each channel has a separate window: vectors are along the channels.
 
 // CHECK-LABEL: func.func @depthwise
 // CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "c", tile = 16 : i64, vectorize}]

@@ -5,7 +5,7 @@
 #rows = affine_map<(i, j) -> (i)>
 #columns = affine_map<(i, j) -> (j)>
 
-// Blocks, and what is left over.
+// Blocks, and the remainder.
 
 // CHECK-LABEL: func.func @along
 // CHECK: %[[PART:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2xf32>
@@ -19,7 +19,7 @@
 // CHECK: linalg.generic {{.*}} outs(%arg1
 // CHECK: return
 
-// Beside each other: eight sums, then halves of them. What is left over is added to the result.
+// Side by side: eight sums, then halves of them. The remainder is added to the result.
 
 // LANES-LABEL: func.func @along
 // LANES: memref.alloca() {alignment = 64 : i64} : memref<2x8xf32>
@@ -58,7 +58,7 @@ func.func @across(%a: memref<524288x2048xf32>, %s: memref<2048xf32>) {
   return
 }
 
-// A second result is written where it is; reassociation grants longer blocks.
+// A second result is written in place; reassociation permits longer blocks.
 
 // CHECK-LABEL: func.func @two_results
 // CHECK: scf.for %[[K:.*]] = %{{.*}} step %c128
@@ -76,7 +76,7 @@ func.func @two_results(%a: memref<256xf32>, %e: memref<256xf32>, %s: memref<f32>
   return
 }
 
-// Integers, maxima and what has a schedule keep their order.
+// Integers, maxima and operations with a schedule keep their order.
 
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NOT: scf.for

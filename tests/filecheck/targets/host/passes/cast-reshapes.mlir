@@ -16,7 +16,7 @@ func.func @heads(%heads: memref<128x12x64xf32>, %i: index, %k: index) -> f32 {
   return %x : f32
 }
 
-// A column of a matrix, and what has more dimensions than before, stay as they are.
+// A column of a matrix, and reshapes to more dimensions, are unchanged.
 
 // CHECK-LABEL: func.func @others
 // CHECK: memref.collapse_shape

@@ -5,12 +5,12 @@
 
 // CHECK-LABEL: func.func @net
 // CHECK: call @kernel.fma({{.*}}) {xtc.node = "fma", xtc.operations = 2048 : i64}
-// Of tiles that end where the array does, and of a triangle.
+// Tiles that end at the end of the array, and a triangle.
 // CHECK: call @kernel.tiles({{.*}}) {xtc.node = "tiles", xtc.operations = 10 : i64}
 // CHECK: call @kernel.triangle({{.*}}) {xtc.node = "triangle", xtc.operations = 10 : i64}
-// What a function does for a range counts where it is called.
+// The operations of a function for a range count at its call.
 // CHECK: call @kernel.parallel({{.*}}) {xtc.node = "parallel", xtc.operations = 8 : i64}
-// Copies compute nothing, and nobody knows how far a loop runs that an element ends.
+// Copies compute nothing. The trip count of a loop that ends at an element is unknown.
 // CHECK: call @kernel.copy({{.*}}) {xtc.node = "copy", xtc.operations = 0 : i64}
 // CHECK: call @kernel.unknown({{.*}}) {xtc.node = "unknown"} :
 // CHECK: call @other({{.*}}) :

@@ -24,7 +24,7 @@ llvm.func @f(%a: !llvm.ptr {llvm.noalias}, %s: f32) {
   llvm.return
 }
 
-// Where a body returns a status, that of all chunks is behind the arguments.
+// If a body returns a status, that of all chunks follows the arguments.
 // CHECK-LABEL: llvm.func internal @g.parallel.0(
 llvm.func internal @g.parallel.0(%a: !llvm.ptr, %first: i64, %last: i64) -> i32 {
   %status = llvm.mlir.constant(0 : i32) : i32

@@ -35,7 +35,7 @@ func.func @dense(%a: memref<64x1024xf32>, %b: memref<64x1024xf32>) {
   return
 }
 
-// What has short dense parts is copied by loops; a part of a parallel loop's work is one thread's.
+// Copies with short dense parts become loops; a copy in a parallel loop belongs to one thread.
 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: scf.for

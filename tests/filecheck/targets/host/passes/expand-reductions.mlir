@@ -31,7 +31,7 @@ func.func @grouped(%a: tensor<2x64xf32>, %c: tensor<2x8xf32>) -> tensor<2x8xf32>
   return %r : tensor<2x8xf32>
 }
 
-// What depends on an argument may be cheaper to compute once; it stays as it is.
+// A value that depends on an argument may be cheaper to compute once; it is unchanged.
 
 // CHECK-LABEL: func.func @computed
 // CHECK:         tensor.collapse_shape

@@ -32,7 +32,7 @@ func.func @runs(%a: memref<2x5x7xi8>, %b: memref<3x2x16xf32, strided<[64, 16, 1]
   return
 }
 
-// Zeros are left to memset, elements apart to loops; minus zero is none of the zeros.
+// Zeros are left to memset, separate elements to loops; minus zero does not count as zero.
 
 // CHECK-LABEL: func.func @left
 // CHECK:       linalg.fill ins(%{{.*}} : f32) outs(%arg0

@@ -7,7 +7,7 @@
 #row = affine_map<(b, i, j) -> (b, i, j)>
 #rows = affine_map<(b, i, j) -> (b, i)>
 
-// A head is two tiles of 64 queries. In a smaller cache fewer fit, and below sixteen none.
+// A head is two tiles of 64 queries. A smaller cache holds fewer; below sixteen nothing is fused.
 
 // CHECK-LABEL: func.func @attention
 // CHECK: scf.forall (%{{.*}}) in (8)

@@ -1,9 +1,8 @@
 // RUN: xtc-opt %s --fuse-epilogues | FileCheck %s
 
-// Loops over axes of the result come first in the schedule: the activation follows inside of them,
-// the initial values come before, and what is left of the schedule stays with the product. The last
-// rows are no whole tile. What is before and after the sum becomes vectors, and reads the sum where
-// it is written over.
+// The schedule begins with loops over axes of the result: the activation follows inside of them, the
+// initial values precede, and the rest of the schedule stays with the contraction. The last rows are
+// not a whole tile. Prologue and epilogue become vectors, and read the sum from its destination.
 
 // CHECK-LABEL: func.func @product
 // CHECK:       %[[MAIN:.*]] = scf.for %[[I:.*]] = %{{.*}} to %c16{{.*}} step %c8{{.*}} iter_args(%[[INTO:.*]] = %{{.*}})
@@ -65,7 +64,7 @@ func.func @parallel(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %c: tensor<20x
   return %result : tensor<20x32xf32>
 }
 
-// Where the sum is outermost, an element is done only at the end of all loops.
+// If the reduction is outermost, an element is complete only at the end of all loops.
 
 // CHECK-LABEL: func.func @sum_outermost
 // CHECK-NOT:   scf.for
@@ -83,7 +82,7 @@ func.func @sum_outermost(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %c: tenso
   return %result : tensor<20x32xf32>
 }
 
-// What is computed by instructions is vectors too, a row at a time: copies for all rows are long.
+// Operations with instructions become vectors too, a row at a time: copies for all rows are long.
 
 // CHECK-LABEL: func.func @exponentials
 // CHECK:       linalg.generic {{.*}} ins(%{{[0-9]+}} : tensor<8x16xf32>)

@@ -33,7 +33,7 @@ func.func @softmax(%x: tensor<4x256xf32>, %max: tensor<4xf32>, %to: tensor<4x256
   return %e, %s : tensor<4x256xf32>, tensor<4xf32>
 }
 
-// What is overwritten is read as what it was, so that no copy of it is needed.
+// The overwritten operand is read before it is overwritten, so that no copy of it is needed.
 
 // CHECK-LABEL: func.func @overwritten
 // CHECK-SAME: %[[X:.*]]: tensor<4x256xf32>
@@ -57,7 +57,7 @@ func.func @overwritten(%x: tensor<4x256xf32>, %zero: tensor<4xf32>)
   return %e, %s : tensor<4x256xf32>, tensor<4xf32>
 }
 
-// In order, the sum would keep the exponentials from running on vectors.
+// A sum in order would prevent vectorization of the exponentials.
 
 // CHECK-LABEL: func.func @in_order
 // CHECK-COUNT-2: linalg.generic
@@ -78,7 +78,7 @@ func.func @in_order(%x: tensor<4x256xf32>, %to: tensor<4x256xf32>, %zero: tensor
   return %e, %s : tensor<4x256xf32>, tensor<4xf32>
 }
 
-// What reads the terms before the sum would come before them.
+// A reader of the elements that precedes the sum would have to precede the producer as well.
 
 // CHECK-LABEL: func.func @read_before
 // CHECK: linalg.generic

@@ -77,7 +77,7 @@ func.func @scheduled(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>, %c: tensor<64
   return %p : tensor<64x32xf32>
 }
 
-// Threads share the tiles of what is large, and one operation alone is cut for them.
+// Threads share the tiles of a large group; a single large operation is tiled for them, too.
 
 // PARALLEL-LABEL: func.func @large
 // PARALLEL: scf.forall (%[[I:.*]]) in (32) shared_outs
@@ -95,7 +95,7 @@ func.func @large(%a: tensor<262144xf32>, %b: tensor<262144xf32>) -> tensor<26214
   return %0 : tensor<262144xf32>
 }
 
-// Two members read the same 128 KiB: a few rows at a time, they come from memory once.
+// Two members read the same 128 KiB: with a few rows at a time, memory is read once.
 
 // CHECK-LABEL: func.func @read_again
 // CHECK:       scf.for %{{.*}} = %c0 to %c64 step %c8

@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --hoist-scales | FileCheck %s
 
-// Integers that a group's scale multiplies are added up first.
+// Integers with a common scale of their group are summed first.
 
 // CHECK-LABEL: func.func @group
 // CHECK: %[[SCALE:.*]] = vector.load %arg2[%c0] : memref<16xf32>, vector<16xf32>
@@ -31,7 +31,7 @@ func.func @group(%x: memref<32xf32>, %codes: memref<32x16xi8>, %scales: memref<1
   return %last : vector<16xf32>
 }
 
-// Two scales, in the order in which a term has them; the zero point stays with the integers.
+// Two scales, in the order of the multiplications; the zero point stays with the integers.
 
 // CHECK-LABEL: func.func @half
 // CHECK: %[[SUM:.*]] = scf.for
@@ -60,7 +60,7 @@ func.func @half(%x: memref<32xf32>, %codes: memref<32xi8>, %scale: f32, %part: f
   return %last : f32
 }
 
-// A scale that the loop changes, floats that may be large, and sums of few bits stay as they are.
+// A scale that changes in the loop, floats that may be large, and sums of few bits are unchanged.
 
 // CHECK-LABEL: func.func @changes
 // CHECK: scf.for

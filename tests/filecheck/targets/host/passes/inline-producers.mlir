@@ -4,7 +4,7 @@
 #row = affine_map<(d0, d1) -> (d1)>
 #column = affine_map<(d0, d1) -> (d0)>
 
-// Codes are read as they are stored, their scales along the vector, and what a row shares once.
+// Codes are read as stored, their scales along the vector, and values shared by a row once.
 
 // CHECK-LABEL: func.func @weights
 // CHECK-NOT: linalg.generic
@@ -50,7 +50,7 @@ func.func @weights(%codes: tensor<16x64xi8>, %scales: tensor<64xf32>, %shared: t
   return %last : vector<64xf32>
 }
 
-// A loop around reads the same part again: it is computed once, into a buffer.
+// An enclosing loop reads the same part again: it is computed once, into a buffer.
 
 // CHECK-LABEL: func.func @twice
 // CHECK: linalg.generic

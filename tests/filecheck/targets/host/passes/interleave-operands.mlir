@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s '--interleave-operands{features=avx512bf16,avx512vnni}' | FileCheck %s
 // RUN: xtc-opt %s '--interleave-operands{features=bf16,dotprod}' | FileCheck %s --check-prefix=ARM
 
-// Pairs of a row of the first factor are neighbors: a view. The panel is interleaved where it is packed.
+// Pairs in a row of operand A are neighbors: a view. The panel is interleaved when it is packed.
 
 // CHECK-LABEL: func.func @pairs
 // CHECK: %[[A:.*]] = tensor.expand_shape %arg0 {{\[\[0\], \[1, 2\]\]}} output_shape [8, 32, 2]
@@ -54,8 +54,8 @@ func.func @rest(%a: tensor<5x7xbf16>, %b: tensor<7x61xbf16>, %c: tensor<5x61xf32
   return %0 : tensor<5x61xf32>
 }
 
-// Both operands transposed: pairs of the first one are put side by side; of a transposed copy of the
-// panel, what was copied is read.
+// Both operands transposed: pairs of A are stored side by side; instead of a transposed copy of the
+// panel, the source of the copy is read.
 
 #a = affine_map<(i, j, k) -> (k, i)>
 #b = affine_map<(i, j, k) -> (k, j)>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --join-loops | FileCheck %s
 
-// Rows and columns of an image are one dimension, whether channels come before or behind them.
+// Rows and columns of an image are one dimension, whether channels come first or last.
 
 #nchw = affine_map<(c, h, w) -> (c, h, w)>
 #nhwc = affine_map<(c, h, w) -> (h, w, c)>
@@ -26,7 +26,7 @@ func.func @image(%a: memref<14x14x64xf32>, %f: memref<64xf32>, %b: memref<64x14x
   return
 }
 
-// Rows with gaps are joined with what is before them, if that has none.
+// Rows with gaps are joined with the preceding dimension, if that has no gaps.
 
 #ijk = affine_map<(i, j, k) -> (i, j, k)>
 // CHECK-LABEL: func.func @gaps
@@ -42,8 +42,8 @@ func.func @gaps(%a: memref<4x5x6xf32, strided<[50, 10, 1]>>, %b: memref<4x5x6xf3
   return
 }
 
-// An operand that has only one of the two loops, one in another order, a loop that the body counts,
-// a part of a dimension, and sums.
+// Unchanged: an operand with only one of the two loops, or in another order; a loop whose index the
+// body uses; a part of a dimension; sums.
 
 #ij = affine_map<(i, j) -> (i, j)>
 #ji = affine_map<(i, j) -> (j, i)>

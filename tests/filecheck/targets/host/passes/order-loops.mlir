@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --order-loops | FileCheck %s
 
-// j is innermost: it walks rows of b and c. b is large, so i is inside of k: eight rows read it once.
+// j is innermost, since rows of b and c are contiguous along it. b is large, so i is inside of k:
+// eight rows share one read of it.
 
 // CHECK-DAG: #[[A:.*]] = affine_map<(d0, d1, d2) -> (d1, d0)>
 // CHECK-DAG: #[[B:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
@@ -23,7 +24,7 @@ func.func @convolution(%x: tensor<1x6x6x4xf32>, %w: tensor<3x3x4x8xf32>, %y: ten
   return %c : tensor<1x4x4x8xf32>
 }
 
-// Eight sums along rows, side by side: their order is fixed, but none waits for another.
+// Eight row sums side by side: the order of each is fixed, but they are independent.
 
 // CHECK-LABEL: func.func @sums
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
@@ -32,7 +33,7 @@ func.func @sums(%x: tensor<8x32xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   return %s : tensor<8xf32>
 }
 
-// Maxima along rows may be taken in any order, so their own loop is vectorized.
+// Maxima along rows may be reduced in any order, so that loop is vectorized.
 
 // CHECK-LABEL: func.func @maxima
 // CHECK: linalg.reduce

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --outline-kernels{at-least=3} | FileCheck %s
 
-// Two layers are equal but for their weights: one function, called twice. What starts a sum goes
-// with it, and constants are arguments, whose alignment is known.
+// Two layers differ only in their weights: one function, called twice. It contains the initialization
+// of the sum, and its constants are arguments with known alignment.
 
 // CHECK-LABEL: func.func private @net.kernel.zero(
 // CHECK-LABEL: func.func private @net.kernel.a(
@@ -48,7 +48,7 @@ func.func @few(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias
   return
 }
 
-// Neither are these parts of one operator taken apart.
+// Nor are these parts of one operator outlined separately.
 
 // CHECK-LABEL: func.func @parts(
 // CHECK-NOT: call
@@ -93,7 +93,7 @@ func.func @device(%x: memref<4xf32> {memref.on_device}, %y: memref<4xf32>) {
   return
 }
 
-// A vector that was computed before goes by way of the stack: it may be wider than a register.
+// A vector that was computed before passes through the stack: it may be wider than a register.
 
 // CHECK-LABEL: func.func private @wide.kernel.1(
 // CHECK-SAME: memref<24xf32> {llvm.noalias}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --outline-parallel-loops --canonicalize --cse | FileCheck %s
 
-// The body becomes a function of its buffers and a range; buffers that were apart stay so, and
-// views and constants are made again inside. A buffer of the body stays in the body.
+// The body becomes a function of its buffers and a range. Buffers that do not alias keep this
+// property, and views and constants are recreated inside. A buffer of the body stays in the body.
 
 // CHECK-LABEL: func.func private @rows.parallel.0(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8x16xf32> {llvm.noalias}
@@ -31,7 +31,7 @@ func.func @rows(%a: memref<8x16xf32> {llvm.noalias}, %b: memref<6x16xf32> {llvm.
   return
 }
 
-// Two loops share one range, the second runs fastest; a loop inside stays for the thread.
+// Two loops share one range, the second index fastest; a loop inside is sequential.
 
 // CHECK-LABEL: func.func private @two.parallel.0(
 // CHECK: scf.for %[[N:.*]] =
@@ -65,7 +65,7 @@ func.func @alike(%a: memref<5xf32> {llvm.noalias}, %b: memref<5xf32> {llvm.noali
   return
 }
 
-// What an allocation promises of its address goes with it.
+// The known alignment of an allocation is kept.
 
 // CHECK-LABEL: func.func private @aligned.parallel.0(
 // CHECK-SAME: memref<5xf32> {llvm.align = 64 : i64, llvm.noalias}
@@ -82,7 +82,7 @@ func.func @aligned(%s: f32) {
   return
 }
 
-// A vector that was computed before goes by way of the stack: it may be wider than a register.
+// A vector that was computed before passes through the stack: it may be wider than a register.
 
 // CHECK-LABEL: func.func private @wide.parallel.0(
 // CHECK-SAME: memref<24xf32> {llvm.noalias}

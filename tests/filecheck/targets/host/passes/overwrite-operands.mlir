@@ -4,7 +4,8 @@
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// A chain ends in the argument for its result, though shapes differ; arguments that are read stay.
+// A chain ends in the argument for its result, though shapes differ; arguments that are read are not
+// overwritten.
 
 // CHECK-LABEL: func.func @chain
 // CHECK-NOT:   memref.alloc
@@ -55,7 +56,7 @@ func.func @rows(%x: memref<64x8xf32> {llvm.noalias}, %z: memref<8xf32> {llvm.noa
   return
 }
 
-// Iterations overlap: what one writes, the next one would read.
+// Iterations overlap: the next one would read the elements that one writes.
 
 // CHECK-LABEL: func.func @overlap
 // CHECK-COUNT-2: memref.alloc
@@ -91,7 +92,7 @@ func.func @epilogue(%x: memref<64x8xf32> {llvm.noalias}, %w: memref<8x8xf32> {ll
   return
 }
 
-// Elements are read elsewhere than where they are written, or read again later.
+// Elements are read at other positions than written, or read again later.
 
 // CHECK-LABEL: func.func @elsewhere
 // CHECK-COUNT-3: memref.alloc
@@ -110,7 +111,7 @@ func.func @elsewhere(%x: memref<8x8xf32> {llvm.noalias}, %z: memref<8x8xf32> {ll
   return
 }
 
-// What the caller holds in an argument is read.
+// The caller's contents of an argument are read.
 
 // CHECK-LABEL: func.func @held
 // CHECK:       memref.alloc

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --pack-constants | FileCheck %s
 
-// A table that a loop packs is also looked up, at few places: they are read from the tiles, of which
-// the second ones begin at column 64, and the table itself is stored once.
+// A table that a loop packs is also read at a few computed positions: these are read from the tiles,
+// of which the second ones begin at column 64, and the table is stored once.
 
 // CHECK-COUNT-2: memref.global constant @table.packed
 // CHECK-NOT:   memref.global constant @table

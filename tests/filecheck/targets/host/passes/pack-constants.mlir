@@ -1,7 +1,7 @@
 // RUN: xtc-opt %s --pack-constants | FileCheck %s
 
-// The panels that a loop copies of a constant are a constant themselves: one after the other, each
-// as it is read. The module says what they are made of, and what is not read any more is gone.
+// The panels that a loop copies from a constant become a constant: one after the other, each in the
+// order of its reads. The module records their origin, and unused constants are erased.
 
 // CHECK:       module attributes {xtc.packed = {
 // CHECK-SAME:    q.packed4 = [@q, memref<4x64x8xi8, strided<[8, 32, 1]>>],
@@ -74,7 +74,7 @@ func.func @blocks(%number: index, %a: tensor<4x16xf32>, %c: tensor<4x8xf32>) -> 
   return %sums : tensor<4x8xf32>
 }
 
-// A constant that is transposed is kept transposed.
+// A transposed constant is stored transposed.
 
 // CHECK-LABEL: func.func @transposed
 // CHECK:         %[[MEMREF:.*]] = memref.get_global @t.packed3 : memref<16x64xf32>
@@ -89,7 +89,7 @@ func.func @transposed(%a: tensor<8x16xf32>, %c: tensor<8x64xf32>) -> tensor<8x64
   return %sum : tensor<8x64xf32>
 }
 
-// A copy that is written, tiles that may overlap, and what is no constant stay as they are.
+// Unchanged: a copy that is written, tiles that may overlap, and sources that are not constant.
 
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-3: bufferization.alloc_tensor() copy
@@ -110,7 +110,7 @@ func.func @others(%n: index, %a: tensor<8x64xf32>, %c: tensor<8x32xf32>) -> (ten
   return %filled, %first, %second : tensor<64x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
 }
 
-// Tiles that an elementwise operation widens in a loop lie one after the other, too.
+// Tiles that an elementwise operation widens in a loop are stored one after the other, too.
 
 // CHECK-LABEL: func.func @widened
 // CHECK:         memref.get_global @q.packed4 : memref<4x64x8xi8>

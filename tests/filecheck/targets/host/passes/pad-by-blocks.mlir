@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s '--pad-by-blocks{bytes=5120}' --canonicalize | FileCheck %s
 
-// Four iterations of the loop over rows read 9 rows of the padded image: these are padded before
+// Four iterations of the loop over rows read 9 rows of the padded image, which are padded before
 // them. Rows outside of the image are filled, the others copied.
 
 // CHECK-LABEL: func.func @rows
@@ -41,7 +41,7 @@ func.func @rows(%x: tensor<1x32x32x4xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
   return %r : tensor<16xf32>
 }
 
-// What is computed is computed in its place: nothing is copied that could be nearer.
+// A computed image is computed in place of the interior, without a copy.
 
 // CHECK-LABEL: func.func @computed
 // CHECK:       tensor.insert_slice %{{.*}} into %{{.*}}[0, 1, 1, 0] [1, 32, 32, 4]
@@ -64,7 +64,7 @@ func.func @computed(%x: tensor<1x32x32x4xf32>, %y: tensor<16xf32>) -> tensor<16x
   return %r : tensor<16xf32>
 }
 
-// All of it is read elsewhere as well.
+// The whole padded image has another reader.
 
 // CHECK-LABEL: func.func @whole
 // CHECK:       tensor.insert_slice %{{.*}} into %{{.*}}[0, 1, 1, 0] [1, 32, 32, 4]

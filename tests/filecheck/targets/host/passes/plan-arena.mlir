@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --plan-arena | FileCheck %s
 
-// The third buffer has the place of the first one, which is not read any more, also by way of a
-// view. Offsets are aligned to cache lines. As much as is alive at once is needed, and no more.
+// The third buffer reuses the offset of the first one, which is no longer read, also through a view.
+// Offsets are aligned to cache lines. The size equals the most bytes that are live at once.
 
 // CHECK-LABEL: func.func @net(
 // CHECK: %[[ARENA:.*]] = memref.alloc() {alignment = 64 : i64, xtc.arena = array<i64: 192, 192>} : memref<192xi8>

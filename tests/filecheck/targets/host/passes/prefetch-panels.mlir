@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s '--prefetch-panels{bytes=4096}' | FileCheck %s
 
-// A panel has 8 lines, and 16 iterations over rows share them out: none of it is in the loop over %k.
+// A panel has 8 lines, which 16 iterations over rows prefetch: none in the loop over %k.
 
 // CHECK-LABEL: func.func @rows
 // CHECK: scf.for %[[J:.*]] =
@@ -34,8 +34,8 @@ func.func @rows(%w: memref<8x8x16xf32>, %out: memref<16x128xf32>) {
   return
 }
 
-// The loop over panels is elsewhere, as in a body that threads share; few rows leave many lines for
-// each: they are fetched along %k.
+// The loop over panels is in another function, such as a body that threads share. With few rows, each
+// has many lines: they are prefetched along %k.
 
 // CHECK-LABEL: func.func @body
 // CHECK: scf.for %[[K:.*]] =
@@ -58,7 +58,7 @@ func.func @body(%w: memref<8x64x32xf32>, %out: memref<1x256xf32>, %j: index) {
   return
 }
 
-// Small arrays stay in a cache, and %k runs over half of a panel only: neither is fetched.
+// Small arrays stay in a cache, and %k covers only half of a panel: neither is prefetched.
 
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: memref.prefetch
@@ -77,7 +77,7 @@ func.func @others(%small: memref<2x8x16xf32>, %half: memref<8x64x32xf32>, %j: in
   return %sum : vector<16xf32>
 }
 
-// A panel has 64 lines, and 8 rows read it: four iterations of %k fetch one line together.
+// A panel has 64 lines, and 8 rows read it: four iterations of %k prefetch one line together.
 
 // CHECK-LABEL: func.func @groups
 // CHECK: scf.for %[[I:.*]] =
@@ -104,7 +104,7 @@ func.func @groups(%w: memref<8x64x16xf32>, %out: memref<8x128xf32>, %j: index) {
   return
 }
 
-// A blocked reduction has a panel for each block of K in each %j; they follow each other in the array.
+// A blocked reduction has a panel for each block of K in each %j, stored one after the other.
 
 // CHECK-LABEL: func.func @blocks
 // CHECK: scf.for %[[J:.*]] =

@@ -7,8 +7,8 @@
 // HPET: error: option 'counter' of pass 'record-kernels' is 'hpet'
 // HPET-NEXT: hint: tsc, cntvct, or nothing for the clock
 
-// A counter is read before the first kernel and after each, where the window has its number; other
-// calls take no part.
+// A counter is read before the first kernel and after each, if the window contains its number; other
+// calls are unaffected.
 
 // CHECK: module attributes {xtc.profile = {{\[\[}}"a", "net.kernel.a", ["a"], 64], ["b", "net.kernel.a", ["b"], -1]]}
 // CHECK-LABEL: llvm.func @net(

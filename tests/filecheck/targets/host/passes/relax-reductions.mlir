@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --relax-reductions | FileCheck %s
 
-// Elements of the result that have many terms, in one dimension or several.
+// Elements of the result that are reduced from many, in one dimension or several.
 
 // CHECK-LABEL: func.func @sums
 // CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc> : f32
@@ -26,7 +26,7 @@ func.func @sums(%a: tensor<8x128xf32>, %s: tensor<8xf32>, %b: tensor<100x32xf32>
   return %0, %1 : tensor<8xf32>, tensor<f32>
 }
 
-// Of short rows a maximum gives up the sign of zero only; what is new comes first.
+// For short rows a maximum loses only the sign of zero; the new operand comes first.
 
 // CHECK-LABEL: func.func @maxima
 // CHECK: ^bb0(%[[X:.*]]: f32, %[[TOTAL:.*]]: f32):
@@ -41,7 +41,8 @@ func.func @maxima(%a: tensor<8x5xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// Rows of few terms, sums across rows, which run on vectors as they are, and what has a schedule.
+// Unchanged: rows of few elements, sums across rows, which are vectorized anyway, and operations with
+// a schedule.
 
 // CHECK-LABEL: func.func @in_order
 // CHECK-NOT: fastmath

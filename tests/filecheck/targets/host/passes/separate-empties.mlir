@@ -23,8 +23,7 @@ func.func @two(%v: f32) -> (tensor<8xf32>, tensor<8xf32>) {
   return %p, %q : tensor<8xf32>, tensor<8xf32>
 }
 
-// A loop writes to slices of a tensor that is made outside of it: nothing is made in each
-// iteration.
+// A loop writes to slices of a tensor that is created outside of it: no iteration creates one.
 
 // CHECK-LABEL: func.func @loop
 // CHECK:       tensor.empty() : tensor<8xf32>

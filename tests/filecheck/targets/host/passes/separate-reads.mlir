@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --separate-reads | FileCheck %s
 
-// Two readers of a constant have a tensor each, also where one is in a loop.
+// Two readers of a constant get separate tensors, also if one is in a loop.
 
 // CHECK-LABEL: func.func @two
 // CHECK:       %[[M:.*]] = memref.get_global @w

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --serialize-parallel-loops | FileCheck %s
 
-// A loop keeps its name, and so does the one inside; what has two dimensions stays.
+// A loop keeps its name, and so does the inner one; a loop with two dimensions is unchanged.
 
 // CHECK-LABEL: func.func @rows(
 // CHECK-DAG: %[[FIRST:.*]] = arith.constant 1 : index

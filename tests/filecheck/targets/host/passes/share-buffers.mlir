@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --share-buffers | FileCheck %s
 
 // Both operands of a concatenation are computed in its result, whichever buffer is allocated first
-// and though a reshape is between them.
+// and although a reshape is between them.
 
 // CHECK-LABEL: func.func @concat
 // CHECK:       %[[BOTH:.*]] = memref.alloc() : memref<4x16xf32>
@@ -28,7 +28,7 @@ func.func @concat(%x: memref<2x2x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llv
   return
 }
 
-// What is in one of them stays there while the other one changes: two buffers.
+// The contents of one buffer are needed while the other one changes: two buffers.
 
 // CHECK-LABEL: func.func @changed
 // CHECK:       memref.copy
@@ -43,7 +43,7 @@ func.func @changed(%x: memref<8xf32> {llvm.noalias}, %z: memref<8xf32> {llvm.noa
   return
 }
 
-// What the target held is read after the source was written.
+// The old contents of the target are read after the source was written.
 
 // CHECK-LABEL: func.func @held
 // CHECK:       memref.copy
@@ -80,7 +80,7 @@ func.func @read(%x: memref<8xf32> {llvm.noalias}, %z: memref<8xf32> {llvm.noalia
   return
 }
 
-// A part is copied out, changed and copied back, by loops too: it is changed where it is.
+// A part is copied out, changed and copied back, by loops too: it is changed in place.
 
 // CHECK-LABEL: func.func @part
 // CHECK:       %[[PART:.*]] = memref.subview %arg0[4] [4] [1]
@@ -105,7 +105,7 @@ func.func @part(%x: memref<8xf32> {llvm.noalias}) {
   return
 }
 
-// The only part of a buffer that is used is a buffer by itself, and so can be a part of another.
+// A single used part of a buffer becomes a buffer, and can then be a part of another.
 
 // CHECK-LABEL: func.func @narrowed
 // CHECK:       %[[PADDED:.*]] = memref.alloc() : memref<6x8xf32>
@@ -127,7 +127,7 @@ func.func @narrowed(%x: memref<4x4xf32> {llvm.noalias}, %z: memref<6x8xf32> {llv
   return
 }
 
-// Arguments that may overlap keep what they hold.
+// Arguments that may overlap keep their contents.
 
 // CHECK-LABEL: func.func @overlapping
 // CHECK:       memref.copy
@@ -139,7 +139,7 @@ func.func @overlapping(%x: memref<8xf32>, %z: memref<8xf32>) {
   return
 }
 
-// The elements of a column are not next to each other, and loops would not be vectors: a copy.
+// The elements of a column are not contiguous, so loops could not be vectorized: a copy.
 
 // CHECK-LABEL: func.func @columns
 // CHECK:       memref.copy

@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s --skip-padded-taps --canonicalize | FileCheck %s
 
-// Along the one dimension that is longer than a tap, the first one reads pixels of the image for the
+// Along the one dimension that is longer than a tap, the first tap reads pixels of the image for the
 // last three of its nine results, the second for all, the third for the first three.
 
 // CHECK-LABEL: func.func @far
@@ -39,7 +39,7 @@ func.func @near(%x: tensor<1x9x5x4xf32>, %w: tensor<3x1x4x8xf32>, %c: tensor<1x9
   return %y : tensor<1x9x5x8xf32>
 }
 
-// A border of anything but zeros is read.
+// A border of other values than zero is read.
 
 // CHECK-LABEL: func.func @ones
 // CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %arg1

@@ -20,8 +20,8 @@ func.func @whole(%a: memref<8x12xf32>, %b: memref<12x8xf32>) {
   return
 }
 
-// Pairs are words. What is left of a block is copied as before, where it is too little for a block:
-// two pairs of each row, then a row. Elements of a copy may be copied twice.
+// Pairs are words. The remainder of a block that is too small is copied as before: two pairs of each
+// row, then a row. Elements of a copy may be copied twice.
 
 #jit = affine_map<(i, j, t) -> (j, i, t)>
 #ijt = affine_map<(i, j, t) -> (i, j, t)>
@@ -41,8 +41,8 @@ func.func @pairs(%a: memref<5x6x2xbf16>, %b: memref<6x5x2xbf16>) {
   return
 }
 
-// The body computes on rows of the result. A column has one factor, and reads what is in its order
-// as it is. Then nothing is written twice, for the result may be in the same memory.
+// The body computes on rows of the result. A column has one operand, and reads operands in its order
+// in place. Nothing is written twice, because the result may be in the same memory.
 
 #ji = affine_map<(i, j) -> (j, i)>
 #ij = affine_map<(i, j) -> (i, j)>
@@ -72,7 +72,7 @@ func.func @body(%a: memref<8x6xf32>, %f: memref<6xf32>, %r: memref<6x8xf32>) {
   return
 }
 
-// Rows that stay rows, words of another size, what is smaller than a block, and sums.
+// Unchanged: copies that keep rows, words of another size, parts smaller than a block, and sums.
 
 #one = affine_map<(i, j) -> ()>
 // CHECK-LABEL: func.func @others

@@ -1,6 +1,6 @@
 // RUN: xtc-opt %s '--transpose-row-reductions{bits=128}' | FileCheck %s
 
-// Four rows are read and turned into four columns, which are added one after the other.
+// Four rows are read and transposed to four columns, which are added one after the other.
 
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[FIRST:.*]] = vector.load %arg1[%{{.*}}] : memref<8xf32>, vector<4xf32>
@@ -21,7 +21,7 @@ func.func @rows(%a: memref<8x16xf32>, %s: memref<8xf32>) {
   return
 }
 
-// An element that all rows share is in every lane. Rows and terms that are left over stay.
+// An element that all rows share is in every lane. Remaining rows and elements are unchanged.
 
 // CHECK-LABEL: func.func @rests
 // CHECK: %[[X:.*]] = memref.load %arg1[%{{.*}}] : memref<7xf32>
@@ -35,7 +35,7 @@ func.func @rests(%a: memref<5x7xf32>, %x: memref<7xf32>, %y: memref<5xf32>) {
   return
 }
 
-// One row has nothing beside it, and neighboring columns are vectors as they are.
+// A single row has no neighbors, and neighboring columns are vectors already.
 
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NOT: vector

@@ -35,7 +35,7 @@ func.func @pairs(%a: memref<2xbf16>, %b: memref<20x2xbf16>, %c: memref<20xf32>) 
   return
 }
 
-// Without an accumulating instruction, one multiplies and another one adds.
+// Without an accumulating instruction, one instruction multiplies and another one adds.
 
 // CHECK-LABEL: func.func @words
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpwssd.256"

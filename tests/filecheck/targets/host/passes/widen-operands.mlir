@@ -17,7 +17,7 @@ func.func @halves(%a: tensor<8x64xf16>, %b: tensor<64x64xf16>, %c: tensor<8x64xf
   return %0 : tensor<8x64xf32>
 }
 
-// Of a transposed copy, what was copied is read and written the other way round.
+// The source of a transposed copy is read, and written in the transposed order.
 
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>

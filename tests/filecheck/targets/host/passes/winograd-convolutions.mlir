@@ -5,7 +5,8 @@
 #whole = affine_map<(n, h, w, f) -> (n, h, w, f)>
 #channel = affine_map<(n, h, w, f) -> (f)>
 
-// The filters are made of others when the artifact is built; nothing reads those any more.
+// The transformed filters are computed when the artifact is built; the original ones are no longer
+// read.
 
 // FILTERS: xtc.transformed = {w.transformed = [@w, dense<{{.*}}> : tensor<4x3xf64>, array<i64: 0, 1>]}
 // FILTERS-NOT: memref.global constant @w :
@@ -100,7 +101,7 @@ func.func @few_channels(%x: tensor<1x30x30x16xf32>) -> tensor<1x28x28x64xf32> {
   return %y : tensor<1x28x28x64xf32>
 }
 
-// A stride leaves fewer results that share what they read.
+// With a stride fewer results share their inputs.
 
 // CHECK-LABEL: func.func @stride
 // CHECK: linalg.conv_2d_nhwc_hwcf

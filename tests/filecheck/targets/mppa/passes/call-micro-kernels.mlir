@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --call-micro-kernels --canonicalize --cse | FileCheck %s
 
-// Six rows are four and two; 20 columns are 16 and four. Arguments: products in a sum, then a, its
-// strides along rows and sum, b, its stride along the sum, c, its stride along rows.
+// Six rows are four and two; 20 columns are 16 and four. Arguments: the K extent, then a, its strides
+// along rows and K, b, its stride along K, c, its stride along rows.
 
 // CHECK-LABEL: func.func @ends
 // CHECK-DAG: %[[A:.*]] = memref.extract_aligned_pointer_as_index %arg0
@@ -18,7 +18,7 @@ func.func @ends(%a: memref<6x9xf32>, %b: memref<9x20xf32>, %c: memref<6x20xf32>)
   return
 }
 
-// A convolution with channels last: rows are pixels, columns filters, the sum is over channels.
+// A convolution with channels last: rows are pixels, columns filters, K is channels.
 
 // CHECK-LABEL: func.func @convolution
 // CHECK: scf.for
@@ -44,7 +44,7 @@ func.func @others(%a: memref<6x9xf32>, %b: memref<20x9xf32>, %c: memref<6x20xf32
   return
 }
 
-// A number of rows that is known only at run time: the remainder of fours goes row by row.
+// A number of rows that is known only at run time: the remainder of fours is computed row by row.
 
 // CHECK-LABEL: func.func @tail
 // CHECK: %[[FOURS:.*]] = arith.divsi %[[N:.*]], %c4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --count-operations --canonicalize | FileCheck %s
 
-// A product counts multiply-adds of its type: 0 is DEV_F32, 1 DEV_F16, 2 DEV_I8, 3 all others.
+// A contraction counts multiply-adds of its type: 0 is DEV_F32, 1 DEV_F16, 2 DEV_I8, 3 all others.
 
 // CHECK-LABEL: func.func @products
 // CHECK-DAG: %[[N:.*]] = arith.constant 64 : i64
@@ -21,7 +21,7 @@ func.func @products(%a: memref<4x4xf32>, %h: memref<4x4xf16>, %d: memref<4x4xf64
   return
 }
 
-// Others count the operations of their bodies, or what they write in pieces of 32 bytes.
+// Other operations count those of their bodies, or the written data in pieces of 32 bytes.
 
 // CHECK-LABEL: func.func @body
 // CHECK: %[[BODY:.*]] = arith.constant 2000 : i64
@@ -69,7 +69,7 @@ func.func @vectors(%a: memref<8x16xf32>) {
   return
 }
 
-// A loop over PEs takes its own time, so what comes before is said before; each PE speaks for itself.
+// A loop over PEs takes time, so earlier counts are reported before it; each PE reports its own.
 
 // CHECK-LABEL: func.func @pes
 // CHECK: linalg.matmul
@@ -103,8 +103,8 @@ func.func @tail(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x16xf32>)
   return
 }
 
-// What a PE reads and writes of DDR by itself: lines of 64 bytes, four of each operand; then four of a
-// vector, and one of an accumulator that stays in a register meanwhile.
+// The bytes of DDR that a PE accesses itself: lines of 64 bytes, four of each operand; then four of a vector,
+// and one of an accumulator that stays in a register.
 
 // CHECK-LABEL: func.func @from_ddr
 // CHECK: %[[COUNT:.*]] = arith.constant 8 : i64

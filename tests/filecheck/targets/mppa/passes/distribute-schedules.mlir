@@ -39,7 +39,7 @@ func.func @on_one_cluster(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %c: tensor
 // CHECK:       } {"./i", mapping = [#gpu.block<linear_dim_0>], xtc.axes = ["py"]}
 func.func @rows_by_cluster(%a: tensor<20x16xf32>, %b: tensor<16x8xf32>, %c: tensor<20x8xf32>) -> tensor<20x8xf32> {
   %r = linalg.matmul {__xtc_id_C_, loop.dims = ["i", "j", "k"],
-      loop.schedule = "{i: {distribute: py, spread: {0: [my, '*']}}, j: {distribute: psy}, k: {}, i#2: {}}"}
+      loop.schedule = "{i: {distribute: py, shard: {0: [my, '*']}}, j: {distribute: psy}, k: {}, i#2: {}}"}
       ins(%a, %b : tensor<20x16xf32>, tensor<16x8xf32>) outs(%c : tensor<20x8xf32>) -> tensor<20x8xf32>
   return %r : tensor<20x8xf32>
 }

@@ -23,7 +23,7 @@ func.func @rows(%A: memref<8x8xf32, 1>, %B: memref<3x5xf32, 1>) {
   return
 }
 
-// Elements apart are rows of one element; three dimensions with gaps are a loop of transfers.
+// Strided elements are rows of one element; three dimensions with gaps are a loop of transfers.
 
 // CHECK-LABEL: func.func @gaps
 // CHECK: func.call @dev_dma_2d(%{{.*}}, %{{.*}}, %c2, %{{.*}}, %c6, %c2, %c4)
@@ -55,7 +55,7 @@ func.func @gaps(%A: memref<12xi16, 1>, %B: memref<6x5x5xi8, 1>) {
   return
 }
 
-// What is known at run time only may be empty: then nothing is started, and nothing waited for.
+// A size that is known only at run time may be zero: then no transfer is started or awaited.
 
 // CHECK-LABEL: func.func @unsure
 // CHECK: memref.store %c0_i32

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --distribute-clusters{clusters=1} --outline-pe-functions{pes=4} --canonicalize --cse | FileCheck %s
 
-// Each PE gets its number, and what the body uses; a buffer that the body allocates is its own. Seven
-// iterations on four PEs are a loop, three are not.
+// Each PE gets its number and the values that the body uses; a buffer that the body allocates is
+// private. Seven iterations on four PEs are a loop, three are not.
 
 // CHECK-LABEL: func.func private @k.pe0(
 // CHECK-SAME: %[[PE:[a-z0-9]+]]: index

@@ -4,8 +4,8 @@
 // RUN:   --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" \
 // RUN:   --buffer-results-to-out-params="hoist-static-allocs=true" --canonicalize --cse --canonicalize | FileCheck %s
 
-// What is scheduled becomes buffers and copies where they are meant, and no others: a layer, whose
-// bias and activation are in the nest of its product, then a product that the user distributes.
+// Schedules become buffers and copies at the requested loops, and no others: a layer, whose bias and
+// activation are in the loop nest of its contraction, then a contraction that the user distributes.
 
 shard.grid @memory_mesh(shape = 1x1) {xtc.axes = ["mx", "my"]}
 shard.grid @processor_mesh(shape = 1x1x2x8) {xtc.axes = ["px", "py", "psx", "psy"], xtc.memory = @memory_mesh}

@@ -15,7 +15,7 @@ func.func @elementwise(%a: memref<7x4xf32>, %r: memref<7x4xf32>) {
   return
 }
 
-// Rows of the one are columns of the other.
+// Rows of one operand are columns of the other.
 // CHECK-LABEL: func.func @transpose(
 // CHECK-NOT:     xtc.shards
 func.func @transpose(%a: memref<4x4xf32>, %r: memref<4x4xf32>) {
@@ -27,7 +27,7 @@ func.func @transpose(%a: memref<4x4xf32>, %r: memref<4x4xf32>) {
   return
 }
 
-// What an element is depends on where it is.
+// The value of an element depends on its position.
 // CHECK-LABEL: func.func @index(
 // CHECK-NOT:     xtc.shards
 func.func @index(%r: memref<7x4xf32>) {

@@ -35,7 +35,7 @@ with O.graph(name="layer") as graph:
 # SCHEDULED:        call @layer.null0.0(%{{.*}}, %{{.*}}) {{.*}} -> tensor<2x3xf32>
 # SCHEDULED:        linalg.generic {{.*}}__xtc_id_Y_
 
-# Results are written where the caller says. Where that is, the next stage decides.
+# Results are written to destinations, whose buffers the next stage chooses.
 # BUFFERIZED:     func.func private @layer.null0.0(%{{.*}}: memref<2x4xf32>, %{{.*}}: memref<4x3xf32>, %[[R:.*]]: memref<2x3xf32>)
 # BUFFERIZED:       linalg.matmul {{.*}} outs(%[[R]] :
 # BUFFERIZED:     func.func @layer(
@@ -43,7 +43,7 @@ with O.graph(name="layer") as graph:
 # BUFFERIZED:       call @layer.null0.0(%arg0, %arg1, %[[HOST]])
 # BUFFERIZED:       linalg.generic {{.*}} ins(%[[HOST]], %[[HOST]]
 
-# Each device has a module; the host allocates (space 1), copies, calls, frees. W it leaves alone.
+# Each device has a module; the host allocates (space 1), copies, calls, frees. W is not copied.
 # OFFLOADED:      module @null0 attributes {xtc.device = "null0"} {
 # OFFLOADED:        func.func @layer.null0.0(%{{.*}}: memref<2x4xf32, 1>
 # OFFLOADED:      func.func private @layer.null0.0(
@@ -58,7 +58,7 @@ with O.graph(name="layer") as graph:
 # OFFLOADED:        memref.dealloc %[[XD]] {xtc.device = "null0"}
 # OFFLOADED:        memref.dealloc %[[RD]] {xtc.device = "null0"}
 
-# Commands for device 0 become calls; the host waits before it reads what comes back.
+# Commands for device 0 become calls; the host waits before it reads the copied results.
 # LOWERED:      module attributes {xtc.kernel_nodes = {{.*}}, xtc.kernels = {{\[\[}}"null0", "layer.null0.0", "address", "address", "address"]]
 # LOWERED:        module @null0
 # LOWERED:          llvm.func @layer_null0_0(%{{.*}}: !llvm.ptr)

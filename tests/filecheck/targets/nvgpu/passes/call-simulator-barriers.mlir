@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --call-simulator | FileCheck %s
 
-// A batch and the barriers next to it are one call: only addresses and words of the thread are between them.
+// A batch and the adjacent barriers become one call if only addresses and words of the thread are between
+// them.
 // CHECK-LABEL: llvm.func internal @joined.nvgpu0.0(
 // CHECK-NOT:   @cuda_barrier_at
 // CHECK:       llvm.getelementptr
@@ -26,8 +27,8 @@ llvm.func @joined.nvgpu0.0(%a: !llvm.ptr<1>)
   llvm.return
 }
 
-// Between the first barrier and the batch is a store to shared memory, and the second barrier is one of some
-// threads: only the third one, behind the second batch, joins.
+// A store to shared memory is between the first barrier and the batch, and the second barrier is one of some
+// threads: only the third barrier, after the second batch, joins.
 // CHECK-LABEL: llvm.func internal @apart.nvgpu0.0(
 // CHECK:       llvm.call @cuda_barrier_at(
 // CHECK:       llvm.store %{{.*}} : i32, !llvm.ptr<3>

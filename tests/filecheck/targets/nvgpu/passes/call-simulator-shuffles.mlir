@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --call-simulator | FileCheck %s
 
-// Shuffles that differ only in their values are one call. The operation between them that needs a result waits
-// behind it. The third shuffle of this kind needs a result, and the fourth has another distance.
+// Shuffles that differ only in their values become one call. The operation between them that needs a result
+// moves behind the call. The third shuffle of this kind needs a result, and the fourth has another distance.
 // CHECK-LABEL: llvm.func internal @rows.nvgpu0.0(
 // CHECK-SAME:  %[[X:[^:]*]]: f32, %[[Y:[^:]*]]: f32)
 // CHECK:       %[[WORDS:.*]] = llvm.alloca

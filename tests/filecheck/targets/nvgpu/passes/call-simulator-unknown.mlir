@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: not xtc-opt %s --call-simulator 2>&1 | FileCheck %s
 
-// Sums in float16 are nothing that this project's kernels have.
+// No kernel of this project accumulates in float16 by mma.sync.
 // CHECK: error: {{.*}}the simulator has no {{.*}}nvvm.mma.sync
 llvm.func @f.nvgpu0.0(%h: vector<2xf16>)
     attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>} {

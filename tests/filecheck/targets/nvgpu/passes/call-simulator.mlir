@@ -3,7 +3,7 @@
 
 // CHECK:       llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 
-// A word goes to another lane; one of float32 as its bits.
+// A shuffle moves a word to another lane, a float32 as its bits.
 // CHECK-LABEL: llvm.func internal @exchanges.nvgpu0.3(
 // CHECK:       %[[BITS:.*]] = llvm.bitcast %{{.*}} : f32 to i32
 // CHECK:       %[[XOR:.*]] = llvm.mlir.constant(2 : i32)
@@ -22,7 +22,7 @@ llvm.func @exchanges.nvgpu0.3(%x: f32, %y: i32)
   llvm.return
 }
 
-// Shared memory has an address that the simulator knows; its bytes are in the shape.
+// The simulator knows the address of shared memory; its bytes are in the shape.
 // CHECK-NOT:   llvm.mlir.global external @xtc_shared
 // CHECK-LABEL: llvm.func internal @shares.nvgpu0.1(
 // CHECK:       %[[BASE:.*]] = llvm.call @cuda_shared() : () -> !llvm.ptr
@@ -51,10 +51,10 @@ llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>)
   llvm.return
 }
 
-// Copies and tensor cores. A load and two multiply-adds are done by one call: the second one multiplies the
-// matrices that are loaded, and goes on with the sums of the first. In the table are one load, two
-// fragments of A and of B, one of C, two steps, and the word with the load's address; a load of 4 matrices,
-// transposed, that lanes do not want. What takes the results apart waits behind the call.
+// Copies and tensor cores. One call does a load and two multiply-adds: the second multiplies the loaded
+// matrices and continues with the accumulators of the first. The table has one load, two fragments of A and
+// of B, one of C, two steps, and the word with the load's address; the load is of 4 transposed matrices.
+// Operations that extract the results follow the call.
 // CHECK:       @g.nvgpu0.0.batch0(dense<[0, 1, 2, 2, 1, 2, 10, 4, 1, 0, -1, -1, -1, -1, 0, 1, 2, 3,
 // CHECK-SAME:  -1, -1, 0, 1, 0, 0, 0, 1, 1, 0]>
 // CHECK-LABEL: llvm.func internal @g.nvgpu0.0(
@@ -114,8 +114,8 @@ llvm.func @g.nvgpu0.0(%a: !llvm.ptr<1>, %n: i32, %h: vector<2xf16>, %c: f32)
   llvm.return
 }
 
-// A barrier with a number, and one for some threads: 0 stands for all of the block. Each kind of
-// shuffle has its mode, each axis its argument.
+// A barrier with a number, and one for some threads: 0 stands for all threads of the block. Each kind
+// of shuffle has a mode, each axis an argument.
 // CHECK-LABEL: llvm.func internal @operands.nvgpu0.0(
 // CHECK-SAME:  %[[ID:[^:]*]]: i32, %[[THREADS:[^:]*]]: i32, %[[X:[^:]*]]: i32)
 // CHECK:       llvm.call @cuda_barrier_sync(%[[ID]], %[[THREADS]])
@@ -145,13 +145,13 @@ llvm.func @operands.nvgpu0.0(%id: i32, %threads: i32, %x: i32)
   llvm.return
 }
 
-// Without a grid: no function to launch.
+// Without a grid: there is no function to launch.
 // CHECK-LABEL: llvm.func @not_a_kernel()
 llvm.func @not_a_kernel() {
   llvm.return
 }
 
-// Blocks, threads, bytes of shared memory, blocks of a cluster, and registers of a thread, where these are said.
+// Blocks, threads, bytes of shared memory, blocks of a cluster, and registers of a thread, if they are given.
 // CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640, 1, 1, 1, 0]>
 // CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1, 1, 0]>
 
@@ -169,8 +169,8 @@ llvm.func @not_a_kernel() {
 // CHECK:       %[[SHAPE:.*]] = llvm.mlir.addressof @f.nvgpu0.0.shape
 // CHECK:       llvm.call @cuda_launch_independent(%[[THREAD]], %[[WORDS]], %[[SHAPE]])
 
-// Blocks that wait, or have atomic accesses to global memory, run one at a time; those to shared memory
-// are of a block alone.
+// Blocks that wait, or have atomic accesses to global memory, run one at a time; atomic accesses to shared
+// memory concern one block only.
 // CHECK-LABEL: llvm.func @waits_nvgpu0_0(
 // CHECK:       llvm.call @cuda_launch(
 // CHECK-LABEL: llvm.func @adds_nvgpu0_0(
@@ -201,7 +201,7 @@ llvm.func @counts.nvgpu0.0(%a: !llvm.ptr<3>, %x: i32)
   llvm.return
 }
 
-// The maps that a launch makes are behind its arguments.
+// The tensor maps that a launch creates follow its arguments.
 // CHECK:       llvm.mlir.global internal constant @maps.nvgpu0.0.maps(dense<[0, 6, 2, {{.*}}]> : tensor<20xi64>)
 // CHECK-LABEL: llvm.func @maps_nvgpu0_0(
 // CHECK-SAME:  %[[GIVEN:.*]]: !llvm.ptr)

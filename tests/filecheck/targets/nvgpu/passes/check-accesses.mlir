@@ -18,7 +18,7 @@ llvm.func @scalars(%a: !llvm.ptr<1>, %b: !llvm.ptr<3>) {
   llvm.return
 }
 
-// A vector of 32 bytes is two accesses of 16, or as many as its alignment makes it.
+// A vector of 32 bytes is reported as two accesses of 16, or as more if its alignment requires it.
 // CHECK-LABEL: llvm.func @vectors
 // CHECK:       %[[FROM:.*]] = llvm.addrspacecast %arg0
 // CHECK-NEXT:  %[[SIZE:.*]] = llvm.mlir.constant(16 : i32)
@@ -36,7 +36,7 @@ llvm.func @vectors(%a: !llvm.ptr<1>) {
   llvm.return
 }
 
-// What orders others says so: a store replaces what was released before, a combination does not.
+// Ordering accesses are reported as such: a store replaces earlier releases, a combination does not.
 // CHECK-LABEL: llvm.func @ordered
 // CHECK:       %[[WORD:.*]] = llvm.addrspacecast %arg0
 // CHECK:       llvm.call @cuda_atomic(%[[WORD]], %{{.*}})
@@ -67,7 +67,7 @@ llvm.func @own(%a: !llvm.ptr) {
   llvm.return
 }
 
-// Accesses that the simulator checks in its calls.
+// The simulator checks these accesses in its own calls.
 // CHECK-LABEL: llvm.func @together
 // CHECK-NOT:   llvm.call
 // CHECK:       llvm.return
@@ -79,7 +79,7 @@ llvm.func @together(%a: !llvm.ptr<1>, %b: !llvm.ptr<3>) {
   llvm.return
 }
 
-// Branches that hand on an address access nothing; what uses it does.
+// A branch that passes an address accesses nothing; the user of the address does.
 // CHECK-LABEL: llvm.func @handed_on
 // CHECK:       llvm.cond_br
 // CHECK:       ^bb1(%[[HELD:.*]]: !llvm.ptr<1>):

@@ -14,7 +14,8 @@ func.func @tile(%a: memref<16x128xf32, strided<[256, 1], offset: ?>, 1>, %b: mem
   return
 }
 
-// Rows of six elements: pairs. Rows that begin anywhere, of three elements, or of another type: none.
+// Rows of six elements are copied in pairs. Rows without alignment, of three elements, or of another
+// type are not vectorized.
 // CHECK-LABEL: func.func @others(
 // CHECK:       vector.load {{.*}} vector<2xf32>
 // CHECK-COUNT-3: linalg.copy

@@ -6,7 +6,8 @@
 #block = #gpu.block<linear_dim_0>
 #thread = #gpu.thread<linear_dim_0>
 
-// A tile is filled by all threads, in turns where it is larger than the block; then each uses it.
+// All threads fill a tile, in several rounds if it is larger than the block; then each thread uses
+// it.
 // CHECK-LABEL: func.func @tile(
 // CHECK-SAME:  nvgpu.block = array<i64: 64, 1, 1>, nvgpu.grid = array<i64: 3, 1, 1>
 // CHECK:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
@@ -15,7 +16,7 @@
 // CHECK:       affine.delinearize_index %{{.*}} into (3)
 // CHECK:       %[[TILE:.*]] = memref.alloc() : memref<4x32xf32, 3>
 // CHECK-NEXT:  %[[PART:.*]] = memref.subview %[[TILE]]{{.*}} : memref<4x32xf32, 3> to memref<2x32xf32, {{.*}}, 3>
-// The next iteration's tile is written when all threads have read the last one.
+// The tile of the next iteration is written after all threads have read the last one.
 // CHECK:       scf.for
 // CHECK-NEXT:    nvvm.barrier
 // CHECK:         scf.for %[[TURN:.*]] = %c0{{.*}} to %c128{{.*}} step %c64
@@ -60,8 +61,8 @@ func.func @tile(%a: memref<3x4x32xf32, 1>, %r: memref<3x2x32xf32, 1>) {
   return
 }
 
-// One thread does what is beside loops; threads without an iteration have nothing to do. Loops that
-// touch other buffers need not wait.
+// One thread executes operations outside of loops; threads without an iteration are idle. Loops that
+// access other buffers need no barrier.
 // CHECK-LABEL: func.func @beside(
 // CHECK-SAME:  nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 2, 1, 1>
 // CHECK:       scf.if
@@ -93,7 +94,7 @@ func.func @beside(%r: memref<20xf32, 1>) {
   return
 }
 
-// A thread's own buffer stays where it is, and a loop that is not mapped to blocks is left.
+// A private buffer of a thread is unchanged, and so is a loop that is not mapped to blocks.
 // CHECK-LABEL: func.func @own(
 // CHECK:       scf.if
 // CHECK:         memref.alloc() : memref<4xf32>
@@ -135,7 +136,7 @@ func.func @plain(%r: memref<3xf32, 1>) {
   return
 }
 
-// A loop is parted from what is around it as a whole: what is first read in it may be moved out.
+// A loop is separated from the operations around it as a whole: its first reads may be hoisted.
 // CHECK-LABEL: func.func @around(
 // CHECK:       memref.store %{{.*}}, %[[SUMS:.*]][%{{.*}}] : memref<32xf32, 3>
 // CHECK:       nvvm.barrier

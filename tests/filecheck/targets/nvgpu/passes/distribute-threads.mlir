@@ -30,7 +30,8 @@ func.func @two(%a: memref<70x33xf32, 1>) {
   return
 }
 
-// The threads divide the iterations evenly: no branch. Indices begin and step like those of the loop.
+// The number of threads divides the iterations: no branch. Indices begin and step like those of the
+// loop.
 // CHECK-LABEL: func.func @steps(
 // CHECK-SAME:  nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>
 // CHECK-NOT:   scf.if
@@ -49,7 +50,7 @@ func.func @steps(%a: memref<65xf32, 1>) {
   return
 }
 
-// What is beside a loop would have to be waited for: one thread does all.
+// Operations beside a loop would need a barrier: one thread executes everything.
 // CHECK-LABEL: func.func @beside(
 // CHECK-SAME:  nvgpu.block = array<i64: 1, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>
 // CHECK:       memref.store
@@ -80,7 +81,7 @@ func.func @unknown(%a: memref<64xf32, 1>, %n: index) {
   return
 }
 
-// The first size is an argument: the host computes the grid from the integers among the arguments.
+// The first size is an argument: the host computes the grid from the integer arguments.
 // CHECK-LABEL: func.func @symbolic(
 // CHECK-SAME:  %{{.*}}: i32, %[[ROWS:.*]]: index
 // CHECK-SAME:  nvgpu.block = array<i64: 256, 1, 1>, nvgpu.grid = array<i64: 0, 0, 0>, xtc.grid = #[[GRID]]}
@@ -98,7 +99,7 @@ func.func @symbolic(%a: memref<70x33xf32, 1>, %m: i32, %n: index) {
   return
 }
 
-// Another pass has written what a thread of it does.
+// Another pass has already written the code of one thread.
 // CHECK-LABEL: func.func @done(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 5, 1, 1>
 // CHECK-NEXT:  return

@@ -24,7 +24,8 @@ llvm.func @shares()
   llvm.return
 }
 
-// The maps that a launch makes are no parameters that it is given: it hands over their bytes.
+// The tensor maps that a launch creates are not parameters of the caller: the launch passes their
+// bytes.
 // CHECK:       @maps_launch(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1]> : tensor<9xi32>)
 // CHECK:       llvm.mlir.global external constant @maps_maps(
 // CHECK-SAME:    dense<[0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0]>

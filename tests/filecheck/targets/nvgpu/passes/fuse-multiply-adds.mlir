@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --fuse-multiply-adds | FileCheck %s
 
-// A product that one sum takes is fused with it; one with another use is not, nor are narrow floats.
+// A product whose only user is a sum is fused with it. A product with another user is not, nor are
+// narrow floats.
 // CHECK-LABEL: func.func @sums
 // CHECK:       %[[S:.*]] = math.fma %[[A:.*]], %[[B:.*]], %[[T:.*]] : tensor<64xf32>
 // CHECK:       %[[Q:.*]] = arith.mulf %[[B]], %[[B]]
@@ -27,7 +28,7 @@ func.func @sums(%out: memref<f32, 1>) attributes {xtc.warps = 1 : i64} {
   return
 }
 
-// What is no tile kernel is left to the code generator.
+// Other kernels than tile kernels are left to the code generator.
 // CHECK-LABEL: func.func @other
 // CHECK:       arith.mulf
 func.func @other(%a: f32) -> f32 {

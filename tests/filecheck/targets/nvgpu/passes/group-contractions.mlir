@@ -5,7 +5,7 @@
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// The product moves to where it is rounded, and takes its zeros along.
+// The contraction and its initial zeros move to the operation that rounds its result.
 // CHECK-LABEL: func.func @rounded(
 // CHECK-NOT:   linalg.fill
 // CHECK:       math.exp
@@ -39,7 +39,7 @@ func.func @rounded(%a: tensor<32x64xf16>, %b: tensor<64x48xf16>, %x: tensor<48xf
   return %r : tensor<32x48xf16>
 }
 
-// Two products that share their zeros, and an operation that reads both: it joins the first.
+// Two contractions that share their zeros, and an operation that reads both: it joins the first.
 // CHECK-LABEL: func.func @two(
 // CHECK:       linalg.fill {xtc.kernel = 1 : i64}
 // CHECK:       linalg.matmul {xtc.kernel = 1 : i64}
@@ -65,7 +65,7 @@ func.func @two(%a: tensor<32x64xbf16>, %b: tensor<64x48xbf16>, %c: tensor<64x48x
   return %r : tensor<32x48xf32>
 }
 
-// float32 is taken only where that is asked for.
+// float32 is grouped only if the option allows it.
 // CHECK-LABEL: func.func @wide(
 // CHECK-NOT:   xtc.kernel
 // CHECK:       return
@@ -92,7 +92,7 @@ func.func @row(%a: tensor<1x64xf16>, %b: tensor<64x48xf16>) -> tensor<1x48xf32> 
   return %m : tensor<1x48xf32>
 }
 
-// Few rows and a short K extent; a start that is not zero; a schedule of the user's.
+// Few rows and a short K extent; initial values other than zero; a user schedule.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT:   xtc.kernel
 // CHECK:       return

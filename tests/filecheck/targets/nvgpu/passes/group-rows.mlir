@@ -6,8 +6,8 @@
 #column = affine_map<(i, j) -> (j)>
 #one = affine_map<(i) -> (i)>
 
-// The sum moves to the elementwise operation that scales by it, and takes its zeros along. The
-// exponential of the bias computes no rows; the residual before and the view between join.
+// The sum and its initial zeros move to the elementwise operation that scales by it. The exponential
+// of the bias computes no rows; the preceding residual and the view between join.
 // CHECK-LABEL: func.func @normalized(
 // CHECK:       %[[B:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #{{.*}}], iterator_types = ["parallel"]} ins(%arg2
 // CHECK:       linalg.generic
@@ -57,7 +57,7 @@ func.func @normalized(%a: tensor<32x64xf32>, %x: tensor<32x64xf32>, %bias: tenso
 }
 
 // An operation on all rows between reduction and division would have to run in the middle of the
-// kernel: the division stays apart, and the sum alone is no group.
+// kernel: the division stays separate, and the sum alone is not a group.
 // CHECK-LABEL: func.func @through_all_rows(
 // CHECK-NOT:   xtc.kernel
 func.func @through_all_rows(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -80,8 +80,8 @@ func.func @through_all_rows(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
   return %y : tensor<32x32xf32>
 }
 
-// A row of 65536 elements does not fit the registers of a block, and one with a user's schedule
-// stays as it is.
+// A row of 65536 elements does not fit in the registers of a block, and an operation with a user
+// schedule is unchanged.
 // CHECK-LABEL: func.func @left(
 // CHECK-NOT:   xtc.kernel
 func.func @left(%x: tensor<2x65536xf32>, %u: tensor<32x64xf32>) -> (tensor<2x65536xf32>, tensor<32x64xf32>) {

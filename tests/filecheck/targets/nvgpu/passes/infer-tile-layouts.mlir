@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --infer-tile-layouts | FileCheck %s
 
-// Accumulators of mma.sync lie over 4 warps, two by two; operands follow them.
+// Accumulators of mma.sync are distributed over 4 warps, two by two; operands follow them.
 // CHECK-LABEL: func.func @dot
 // CHECK:       %[[A:.*]] = "tile.load_shared"{{.*}} -> tensor<64x32xf16, #tile.layout<"shape(64,32) modes(2,2,2,8,4,4,2) spatial(0,-2,3,5) local(1,4,2,6)">>
 // CHECK:       %[[B:.*]] = "tile.load_shared"{{.*}} -> tensor<32x64xf16, #tile.layout<"shape(32,64) modes(2,2,4,2,2,4,8) spatial(-2,4,6,2) local(0,5,1,3)">>
 // CHECK:       "tile.dot"(%[[A]], %[[B]], %{{.*}} -> tensor<64x64xf32, #tile.layout<"shape(64,64) modes(2,2,2,8,2,4,4,2) spatial(0,4,3,6) local(1,5,2,7)">>
-// No conversion: the result is stored as it lies.
+// No conversion: the result is stored in its layout.
 // CHECK-NOT:   tile.convert_layout
 // CHECK:       "tile.store_global"(%{{.*}} : (tensor<64x64xf32, #tile.layout<"shape(64,64) modes(2,2,2,8,2,4,4,2) spatial(0,4,3,6) local(1,5,2,7)">>
 func.func @dot(%out: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
@@ -27,7 +27,7 @@ func.func @dot(%out: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
   return
 }
 
-// A tile that goes two ways gets two layouts: as it is read, by 16 bytes, and as it is multiplied.
+// A tile with two uses gets two layouts: one for loads of 16 bytes, one for the multiplication.
 // CHECK-LABEL: func.func @both
 // CHECK:       %[[X:.*]] = "tile.load_global"{{.*}} -> tensor<16x16xf16, #tile.layout<"shape(16,16) modes(16,2,8) spatial(0,1) local(2)">>
 // CHECK:       "tile.store_global"(%[[X]],
@@ -57,7 +57,7 @@ func.func @both(%in: memref<f16, 1>, %out: memref<f16, 1>) attributes {xtc.warps
   return
 }
 
-// A layout that a type has already stays, and what is computed from it has the same.
+// A layout that a type already has is kept, and results computed from it have the same layout.
 // CHECK-LABEL: func.func @given
 // CHECK:       "tile.load_shared"{{.*}} -> tensor<8x32xf16, #tile.layout<"shape(8,32) modes(8,32) spatial(1) local(0)">>
 // CHECK:       arith.addf %{{.*}} : tensor<8x32xf16, #tile.layout<"shape(8,32) modes(8,32) spatial(1) local(0)">>
@@ -74,7 +74,7 @@ func.func @given(%out: memref<f16, 1>) attributes {xtc.warps = 1 : i64} {
   return
 }
 
-// Sizes that are no multiples of those of mma.sync are padded; the result is as it was.
+// Sizes that are not multiples of those of mma.sync are padded; the result is the same.
 // CHECK-LABEL: func.func @padded
 // CHECK:       "tile.dot"
 // CHECK-SAME:  xtc.k_step = 16
@@ -109,7 +109,7 @@ func.func @by_threads() attributes {xtc.warps = 2 : i64} {
   return
 }
 
-// Where no layout suits both shapes, elements change threads.
+// If no layout fits both shapes, elements move between threads.
 // CHECK-LABEL: func.func @reshaped
 // CHECK-NOT:   tile.reshape
 // CHECK:       "tile.convert_layout"{{.*}} : (tensor<31x7xf32, #tile.layout<"shape(32,7) modes(32,7) spatial(0) local(1)">>) -> tensor<7x31xf32, #tile.layout<"shape(7,32) modes(7,32) spatial(1) local(0)">>

@@ -42,7 +42,7 @@ func.func @dot(%in: memref<f16, 1>, %out: memref<f32, 1>, %m: i32) attributes {x
   return
 }
 
-// Accumulators of 16 bits lie as matrices do, of which stmatrix stores four at a time.
+// 16-bit accumulators are distributed like matrices, of which stmatrix stores four at a time.
 // CHECK-LABEL: func.func @staged
 // CHECK-COUNT-4: llvm.store {{.*}} : vector<2xf16>, !llvm.ptr<3>
 // STORED-LABEL: func.func @staged
@@ -63,8 +63,9 @@ func.func @staged() attributes {xtc.warps = 1 : i64} {
   return
 }
 
-// Threads read 16 bytes wherever 4 elements are inside. A uniform branch leads to the elements of the vector that the
-// end of the tensor divides, if there is one. Copies have the number of bytes before the end instead.
+// Threads read 16 bytes if 4 elements are inside. A uniform branch leads to single accesses for the vector
+// that the end of the tensor divides, if there is one. Copies have the number of bytes before the end
+// instead.
 // CHECK-LABEL: func.func @ragged
 // CHECK-SAME:  (%[[N:.*]]: i32,
 // CHECK:       %[[READ:.*]] = scf.if %{{.*}} -> (vector<4xf32>)
@@ -99,7 +100,8 @@ func.func @ragged(%n: i32, %in: memref<f32, 1>, %out: memref<f32, 1>) attributes
   return
 }
 
-// A tile of several accesses per thread has them without conditions, one behind the other, if it is inside the tensor.
+// A tile of several accesses per thread has them without conditions, one after the other, if it is inside the
+// tensor.
 // CHECK-LABEL: func.func @inside
 // CHECK:       %[[WHOLE:.*]] = arith.andi
 // CHECK:       scf.if %[[WHOLE]] -> (vector<4xf32>, vector<4xf32>) {

@@ -4,8 +4,8 @@
 
 // RUN: xtc-opt %s '--map-tensors{by-launch=true}' | FileCheck %s --check-prefix=LAUNCH
 
-// A launch makes the map: the argument, float16, 2 bytes each, rank, swizzle, offset in bytes; sizes, strides and box,
-// the dense dimension first.
+// A launch creates the tensor map: the argument, float16, 2 bytes per element, rank, swizzle, offset in
+// bytes; sizes, strides and box, the contiguous dimension first.
 // LAUNCH-LABEL: func.func @copy
 // LAUNCH-SAME:  %{{.*}}: memref<f16, 1>, %{{.*}}: !llvm.ptr)
 // LAUNCH-SAME:  nvgpu.maps = [array<i64: 0, 6, 2, 2, 128, 0, 256, 256, 0, 0, 0, 512, 0, 0, 0, 64, 64, 0, 0, 0>]
@@ -14,8 +14,9 @@
 
 // OLD: mbarrier_alloc is an instruction of sm_90a
 
-// A copy needs a map, which is another argument of the kernel; rows of more than 128 bytes lie in
-// panels, of which a copy brings one. The threads that copy acquire the map, before the loop.
+// A copy needs a tensor map, which is another argument of the kernel. Rows of more than 128 bytes are
+// stored in panels, of which a copy transfers one. The copying threads acquire the map before the
+// loop.
 // CHECK-LABEL: func.func @copy
 // CHECK-SAME:  %[[MAP:[a-z0-9]+]]: memref<128xi8, 1>
 // CHECK:       %[[VIEW:.*]] = memref.reinterpret_cast

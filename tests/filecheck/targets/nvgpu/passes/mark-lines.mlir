@@ -4,8 +4,8 @@
 llvm.func @cuda_read(!llvm.ptr, i32)
 llvm.func @cuda_thread_id(i32) -> i32
 
-// A line has its number in each block that comes to it, once for calls in a row. Calls that do not
-// fail have none, nor have calls without a line.
+// A line is marked in each block that reaches it, once for consecutive calls. Calls that cannot fail,
+// and calls without a line, are not marked.
 // CHECK-LABEL: llvm.func @f
 // CHECK:       %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
 // CHECK-NEXT:  llvm.call @cuda_line(%[[ONE]])

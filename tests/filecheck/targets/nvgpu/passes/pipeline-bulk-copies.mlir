@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --split-input-file --pipeline-bulk-copies --canonicalize | FileCheck %s
 
-// A warp behind the others copies 64 of the sum at once, four iterations of the kernel's loop, and a
-// warpgroup multiplies; both stay for all tiles that fall to a block.
+// An additional warp copies 64 elements of K at once, four iterations of the kernel's loop, and a
+// warpgroup multiplies; both process all tiles of a block.
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME:  attributes {nvvm.minctasm = 2 : i32, xtc.warps = 5 : i64}
 // CHECK:       "tile.grid"(%[[TILES:.*]], %c1_i32, %c1_i32)
@@ -74,7 +74,7 @@ func.func @matmul(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f3
 
 // -----
 
-// A loop that misses a wait stays, for its author to be told of it: the interpreter names the line.
+// A loop that lacks a wait is unchanged, so that the interpreter reports the line to its author.
 // CHECK-LABEL: func.func @unordered
 // CHECK-SAME:  xtc.notes = ["{{.*}}: no bulk copies and warpgroups: a tile is read before a wait and a sync"]
 // CHECK-SAME:  xtc.warps = 4
@@ -107,8 +107,7 @@ func.func @unordered(%a: memref<f16, 1>, %c: memref<f32, 1>) attributes {xtc.war
 
 // -----
 
-// Two of many tiles become one of 256 columns, which choose their columns alone, and pairs of blocks
-// share these.
+// If there are many tiles, two become one of 256 columns, and pairs of blocks share these columns.
 // CHECK-LABEL: func.func @merged
 // CHECK-SAME:  xtc.cluster = array<i64: 2, 1, 1>, xtc.many_blocks, xtc.warps = 12
 // CHECK:       memref.alloc() : memref<3x64x256xf16, 2>

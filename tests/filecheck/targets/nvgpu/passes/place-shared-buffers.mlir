@@ -5,7 +5,7 @@
 // LARGE:      kernel 'packs' needs 288 bytes of shared memory
 // LARGE-NEXT: note: a block has 287
 
-// How large the array is, is said when the kernel is launched.
+// The size of the array is given when the kernel is launched.
 // CHECK:       memref.global @xtc_shared : memref<0xi8, 3> {alignment = 1024 : i64}
 // CHECK-LABEL: func.func @packs(
 // CHECK-SAME:  nvgpu.shared_bytes = 288 : i64
@@ -34,7 +34,7 @@ func.func @packs()
   return
 }
 
-// Buffers of a thread are somebody else's.
+// Private buffers of a thread are left to another pass.
 // CHECK-LABEL: func.func @own(
 // CHECK-NOT:   nvgpu.shared_bytes
 // CHECK:       memref.alloc() : memref<8xf32>

@@ -6,7 +6,7 @@
 // LARGE-NEXT: note:     2048 bytes at {{.*}}: shared tensor 32x32 of f16
 // LARGE-NEXT: note:     2048 bytes at {{.*}}: shared tensor 32x16 of f32
 
-// What is freed is used again, by %c; %a and %b live at the same time.
+// %c reuses freed memory; %a and %b are live at the same time.
 // CHECK-LABEL: func.func @places
 // CHECK-SAME:  nvgpu.shared_bytes = 4096 : i64
 // CHECK-SAME:  xtc.local_bytes = 4096 : i64
@@ -23,7 +23,7 @@ func.func @places() attributes {xtc.warps = 1 : i64} {
   return
 }
 
-// Threads read %a, which a bulk load fills, and no part of %b.
+// Threads read %a, which a bulk load fills, but no part of %b.
 // CHECK-LABEL: func.func @mixes
 // CHECK:       memref.alloc() {nvgpu.mixed, nvgpu.offset = 0 : i64} : memref<16x64xf16, 2>
 // CHECK:       memref.alloc() {nvgpu.offset = 2048 : i64} : memref<16x64xf16, 2>

@@ -3,7 +3,7 @@
 
 #next = affine_map<(d0) -> (d0 + 1)>
 
-// The first tile is read before the loop, and each other one behind the second barrier.
+// The first tile is read before the loop, each later tile after the second barrier.
 // CHECK-LABEL: func.func @tile(
 // CHECK:       %[[FIRST:.*]] = memref.load %arg0[%{{.*}}]
 // CHECK:       %[[LAST:.*]]:2 = scf.for %[[K:.*]] = %c0 to %c64 step %c16 iter_args(%[[SUM:.*]] = %{{.*}}, %[[NOW:.*]] = %[[FIRST]]) -> (f32, f32)
@@ -42,8 +42,8 @@ func.func @tile(%a: memref<128xf32, 1>, %zero: f32, %t: index) -> f32
   return %0 : f32
 }
 
-// Left alone: what is read is written in the loop; something is computed with what is read; it stays
-// in global memory; the loop runs once.
+// Unchanged: the loop writes the memory that it reads; it computes with the loaded values; the tile
+// is in global memory; the loop runs once.
 // CHECK-LABEL: func.func @left(
 // CHECK-NOT:   iter_args
 // CHECK-NOT:   scf.if

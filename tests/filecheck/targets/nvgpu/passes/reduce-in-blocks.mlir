@@ -5,7 +5,7 @@
 #row = affine_map<(d0, d1) -> (d0)>
 #column = affine_map<(d0, d1) -> (d1)>
 
-// 256 threads for each row, which read four elements at once; then eight warps' sums.
+// 256 threads for each row, which read four elements at once; then the sums of eight warps are added.
 // CHECK-LABEL: func.func @rows(
 // CHECK:       scf.parallel (%[[ROW:.*]]) = (%c0{{.*}}) to (%c8{{.*}}) step
 // CHECK:         %[[PARTIAL:.*]] = memref.alloc() : memref<8xf32>
@@ -37,7 +37,7 @@ func.func @rows(%a: memref<8x4096xf32, 1>, %r: memref<8xf32, 1>) {
   return
 }
 
-// A word is exchanged at once: two for 64 bits. One warp does a row of 40, by one element.
+// A shuffle exchanges one word: 64 bits need two. One warp reduces a row of 40, element by element.
 // CHECK-LABEL: func.func @wide(
 // CHECK:         memref.alloc() : memref<1xi64>
 // CHECK:         scf.parallel (%[[T:.*]]) = (%c0{{.*}}) to (%c32{{.*}}) step
@@ -55,8 +55,8 @@ func.func @wide(%a: memref<8x40xi64, 1>, %r: memref<8xi64, 1>) {
   return
 }
 
-// Columns: the lanes of a warp read 32 adjacent ones, the last one again beyond the 70; 8 warps share
-// them, and their results are combined in order.
+// Columns: the lanes of a warp read 32 adjacent ones, and the last column again beyond 70; 8 warps
+// share them, and their results are combined in order.
 // CHECK-LABEL: func.func @side_by_side(
 // CHECK:       scf.parallel (%[[FIRST:.*]]) = (%c0{{.*}}) to (%c70{{.*}}) step (%c32
 // CHECK:         %[[PARTIAL:.*]] = memref.alloc() : memref<8x32xf32>
@@ -84,8 +84,8 @@ func.func @side_by_side(%a: memref<4096x70xf32, 1>, %r: memref<70xf32, 1>) {
   return
 }
 
-// Left alone: short rows; many columns, which neighboring threads read side by side; what is not
-// combined in any order; kernels that have a grid.
+// Unchanged: short rows; many columns, which neighboring threads read side by side; reductions whose
+// order matters; kernels that have a grid.
 // CHECK-NOT: nvvm.shfl.sync
 func.func @short(%a: memref<8x31xf32, 1>, %r: memref<8xf32, 1>) {
   linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}

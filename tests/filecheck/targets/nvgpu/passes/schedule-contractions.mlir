@@ -2,7 +2,8 @@
 // RUN: xtc-opt %s --schedule-contractions | FileCheck %s
 // RUN: xtc-opt %s --schedule-contractions{sms=16} | FileCheck %s --check-prefix=SMALL
 
-// Enough for all multiprocessors by large tiles; a smaller machine takes them for smaller products.
+// Large tiles are enough for all multiprocessors; a smaller machine uses them for smaller
+// contractions.
 // CHECK-LABEL: func.func @large(
 // CHECK:       linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "i", parallelize}, {axis = "j", parallelize}, {axis = "k", pack = array<i64: 0, 1>}, {axis = "i", parallelize, tile = 128 : i64}, {axis = "j", parallelize, tile = 128 : i64}, {axis = "k", tile = 16 : i64, unroll = 4 : i64}, {axis = "i", tile = 16 : i64, unroll = 16 : i64}, {axis = "j", tile = 4 : i64, vectorize}]}
 // SMALL-LABEL: func.func @large(
@@ -23,7 +24,7 @@ func.func @small(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<25
   return %0 : tensor<256x256xf32>
 }
 
-// A single tile along the sum is packed by the block.
+// The block packs a single tile along K.
 // CHECK-LABEL: func.func @thin(
 // CHECK:       loop.schedule = [{axis = "i", parallelize}, {axis = "j", pack = array<i64: 0, 1>, parallelize}, {axis = "i", parallelize, tile = {{[0-9]+}} : i64}, {axis = "j", parallelize, tile = {{[0-9]+}} : i64}, {axis = "k", unroll = 4 : i64}
 func.func @thin(%a: tensor<256x16xf32>, %b: tensor<16x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
@@ -32,7 +33,8 @@ func.func @thin(%a: tensor<256x16xf32>, %b: tensor<16x256xf32>, %c: tensor<256x2
   return %0 : tensor<256x256xf32>
 }
 
-// Matrices that share a factor; that of the rows is the second operand, which has them side by side.
+// Matrices that share an operand; the rows belong to the second operand, which is contiguous along
+// them.
 #ac = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
 #bc = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
 #cc = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
@@ -49,7 +51,8 @@ func.func @batched(%a: tensor<64x256xf32>, %b: tensor<5x64x256xf32>, %c: tensor<
   return %0 : tensor<5x256x256xf32>
 }
 
-// Sizes that no tile divides: zeros behind the factors, more of what is added to, a part of the result.
+// No tile divides the sizes: operands are padded with zeros, the accumulators are padded, and a part of the
+// result is used.
 // CHECK-LABEL: func.func @uneven(
 // CHECK:       %[[WIDE:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<128x{{.*}}xf32>)
 // CHECK:         %[[I:.*]] = linalg.index 0
@@ -69,7 +72,8 @@ func.func @uneven(%a: tensor<100x64xf32>, %b: tensor<64x90xf32>) -> tensor<100x9
   return %0 : tensor<100x90xf32>
 }
 
-// Left alone: too small for two blocks; scheduled by the user; taken by another kernel; no product.
+// Unchanged: too small for two blocks; scheduled by the user; part of another kernel; not a
+// contraction.
 // CHECK-LABEL: func.func @left(
 // CHECK:       linalg.matmul ins
 // CHECK:       linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: parallelize}"}

@@ -29,7 +29,8 @@ func.func @few(%a: tensor<64x16384xf16>, %b: tensor<16384x512xf16>) -> tensor<64
   return %m : tensor<64x512xf32>
 }
 
-// A gradient of weights, of operands whose rows are along the result's: K is outermost in both.
+// A gradient of weights: the rows of the operands are along those of the result, and K is outermost
+// in both.
 // CHECK-LABEL: func.func @gradient(
 // CHECK:       tensor.expand_shape %arg0 {{\[}}[0, 1], [2]] output_shape [8, 1024, 512]
 // CHECK:       tensor.expand_shape %arg1 {{\[}}[0, 1], [2]] output_shape [8, 1024, 512]
@@ -46,8 +47,8 @@ func.func @gradient(%a: tensor<8192x512xbf16>, %b: tensor<8192x512xbf16>) -> ten
   return %m : tensor<512x512xf32>
 }
 
-// Left whole: a prime K extent, enough tiles, a sum that begins with something else, a schedule of
-// the user's; and float32, unless it may be rounded.
+// Not divided: a prime K extent, enough tiles, initial values other than zero, a user schedule; and
+// float32, unless it may be rounded.
 // CHECK-LABEL: func.func @prime(
 // CHECK-NOT:   expand_shape
 // TF32-LABEL:  func.func @prime(

@@ -50,7 +50,7 @@ func.func @rows(%a: tensor<3x65536xf32>) -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
-// Columns: a block has 32 of them, and 64 parts of each are added in order, elementwise.
+// Columns: a block has 32 of them, and the 64 parts of each column are added in order, elementwise.
 // CHECK-LABEL: func.func @columns(
 // CHECK:       output_shape [64, 64, 96]
 // CHECK:       %[[PARTS:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]{{.*}} outs(%{{.*}} : tensor<64x96xf32>)
@@ -70,7 +70,7 @@ func.func @columns(%a: tensor<4096x96xf32>) -> tensor<96xf32> {
   return %0 : tensor<96xf32>
 }
 
-// Left alone: rows enough, rows too short, a sum that begins with something else.
+// Unchanged: enough rows, too short rows, initial values other than zero.
 // CHECK-LABEL: func.func @left(
 // CHECK-NOT:   expand_shape
 func.func @left(%a: tensor<1024x65536xf32>, %b: tensor<2x2048xf32>, %c: tensor<2x65536xf32>, %r: tensor<1024xf32>, %s: tensor<2xf32>) -> (tensor<1024xf32>, tensor<2xf32>, tensor<2xf32>) {

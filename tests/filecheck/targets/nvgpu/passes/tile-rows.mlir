@@ -7,7 +7,8 @@
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
 
-// 4 rows of 256 elements for each block, by a warp each. The sums and the zeros stay in registers.
+// A block has 4 rows of 256 elements, one per warp. The sums and the zeros stay in registers. A
+// thread has 8 elements of its row: two accesses of 16 bytes, and no barrier.
 // CHECK-LABEL: func.func @divided(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 64, 1, 1>, xtc.warps = 4
 // CHECK-NOT:   linalg
@@ -61,7 +62,7 @@ func.func @divided(%x: memref<256x256xf32, 1>, %b: memref<256xf32, 1>, %y: memre
 }
 
 // The mask is the same for each i: i and j cannot be one dimension. The 3 rows of a block's tile
-// are those of one i. The maximum is a second result.
+// belong to one i. The maximum is a second result.
 // CHECK-LABEL: func.func @masked(
 // CHECK-SAME:  nvgpu.block = array<i64: 64, 1, 1>, nvgpu.grid = array<i64: 20, 1, 1>, xtc.warps = 2
 // CHECK:       %[[I:.*]] = "tile.block_id"

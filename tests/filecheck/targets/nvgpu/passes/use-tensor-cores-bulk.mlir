@@ -4,8 +4,8 @@
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// 8 tiles of 128 x 256, by two warpgroups for which a warp copies. The two blocks of a cluster share
-// the columns of B, of which each loads a half for both.
+// 8 tiles of 128 x 256, multiplied by two warpgroups, with one copying warp. The two blocks of a
+// cluster share the columns of B, of which each loads a half for both.
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 384, 1, 1>, nvgpu.grid = array<i64: 4, 1, 1>
 // CHECK-SAME:  nvvm.maxnreg = 168 : i32, xtc.cluster = array<i64: 2, 1, 1>, xtc.warps = 12 : i64
@@ -16,7 +16,7 @@
 // CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 1, 1, 1>}
 // CHECK:       "tile.mbarrier_alloc"() {counts = array<i64: 16, 16, 16>}
 // CHECK:       "tile.cluster_sync"
-// The warp that copies, for all tiles of the block and of K.
+// The copying warp, for all tiles of the block and of K.
 // CHECK:       "tile.in_group"() {begin = 256 : i64, size = 128 : i64}
 // CHECK:       "tile.set_registers"() {count = 40 : i64, increase = false}
 // CHECK:       "tile.in_group"() {begin = 256 : i64, size = 32 : i64}
@@ -26,7 +26,7 @@
 // CHECK:             "tile.mbarrier_expect"
 // CHECK:             "tile.tma_load"
 // CHECK:             "tile.tma_multicast"{{.*}} memref<32x256xf16
-// The bias is on its way while tiles are multiplied.
+// The bias is loaded while tiles are multiplied.
 // CHECK:       "tile.in_group"() {begin = 0 : i64, size = 256 : i64}
 // CHECK:         "tile.set_registers"() {count = 232 : i64, increase = true}
 // CHECK:         scf.for
@@ -38,7 +38,7 @@
 // CHECK:             "tile.wgmma_wait"() {n = 1 : i64}
 // CHECK:             "tile.cluster_arrive"{{.*}} {by_warps, no_writes}
 // CHECK:           "tile.wgmma_wait"() {n = 0 : i64}
-// What follows is computed in the accumulators, and stored in bulk.
+// The epilogue is computed in the accumulators, and results are stored in bulk.
 // CHECK:           "tile.sync"
 // CHECK:           "tile.load_shared"
 // CHECK:           arith.truncf {{.*}} tensor<128x256xf16>
@@ -63,8 +63,8 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
   return
 }
 
-// Operands with an element for each of the result are read in rows, by 16 bytes: the sums go through
-// shared memory in float32.
+// Operands with an element for each element of the result are read in rows, by 16 bytes: the sums
+// pass through shared memory in float32.
 // CHECK-LABEL: func.func @residual(
 // CHECK-SAME:  nvgpu.block = array<i64: 384, 1, 1>
 // CHECK:       "tile.tma_load"
@@ -90,7 +90,7 @@ func.func @residual(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: 
   return
 }
 
-// Rows of 516 bytes have no map.
+// Rows of 516 bytes cannot have a tensor map.
 // CHECK-LABEL: func.func @declined(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>
 // CHECK-SAME:  xtc.notes = ["{{.*}}: no bulk copies: a stride of the tensor, 516 bytes, is not a multiple of 16 bytes"]

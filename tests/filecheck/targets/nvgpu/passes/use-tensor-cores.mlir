@@ -14,15 +14,15 @@
 #whole = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
 
-// 16 x 16 tiles of 32 x 32, each by 4 warps; 6 slots of 2 x 32 rows of 128 bytes, of
-// which 5 have at least 40 KiB in flight.
+// 16 x 16 tiles of 32 x 32, each by 4 warps; 6 slots of 2 x 32 rows of 128 bytes, of which 5 have at
+// least 40 KiB in flight.
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
 // CHECK-SAME:  nvvm.minctasm = 2 : i32, xtc.warps = 4 : i64
 // CHECK-NOT:   linalg
 // CHECK:       %[[A:.*]] = memref.alloc() : memref<6x32x64xf16, 2>
 // CHECK:       %[[B:.*]] = memref.alloc() : memref<6x64x32xf16, 2>
-// Five tiles are on their way before the loop, and the fragments of the first step are loaded.
+// Five tiles are requested before the loop, and the fragments of the first step are loaded.
 // CHECK-COUNT-2: "tile.copy_async"{{.*}} {check_bounds = false, dims = array<i64: 0, 1>}
 // CHECK-NEXT:  "tile.commit_group"
 // CHECK-COUNT-8: "tile.copy_async"
@@ -48,7 +48,7 @@
 // CHECK:         scf.yield
 // CHECK:       memref.dealloc %[[A]]
 // CHECK:       memref.dealloc %[[B]]
-// Rows of the accumulators lie 8 banks apart.
+// Rows of the accumulators are 8 banks apart.
 // CHECK:       "tile.sync"
 // CHECK:       "tile.store_shared"{{.*}}memref<32x32xf32, strided<[40, 1]>, 2>
 // CHECK:       "tile.sync"
@@ -62,14 +62,14 @@
 // CHECK:           arith.addf
 // CHECK:           "tile.store_global"
 
-// What a thread does.
+// The code of a thread.
 // THREAD:       memref.global @xtc_shared : memref<0xi8, 3> {alignment = 1024 : i64}
 // THREAD-NOT:   memref.global
 // THREAD-LABEL: func.func @half(
 // THREAD-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
 // THREAD-SAME:  nvgpu.shared_bytes = 49152 : i64, nvvm.minctasm = 2 : i32
 // THREAD-NOT:   linalg
-// Five tiles are on their way before the loop.
+// Five tiles are requested before the loop.
 // THREAD-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
 // THREAD:       nvvm.cp.async.commit.group
 // THREAD-COUNT-16: nvvm.cp.async.shared.global
@@ -100,7 +100,7 @@
 // THREAD-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 // THREAD:       llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
 // THREAD:       arith.truncf {{.*}} : vector<8xf32> to vector<8xf16>
-// All tiles are whole: nothing is asked of bounds.
+// All tiles are inside the tensors: no bounds are tested.
 // THREAD-NOT:   scf.if
 // THREAD:       llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<1>
 // THREAD:       return
@@ -111,7 +111,7 @@
 // LARGE-SAME:  nvgpu.grid = array<i64: 16, 1, 1>
 // LARGE-SAME:  nvgpu.shared_bytes = 69632 : i64
 
-// Warpgroups multiply what lies in shared memory: no fragments.
+// Warpgroups multiply from shared memory: no fragments.
 // GROUPS-LABEL: func.func @half(
 // GROUPS-NOT:   xtc.notes
 // GROUPS-NOT:   "tile.dot"
@@ -145,8 +145,8 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
   return
 }
 
-// Odd sizes, both transposed, a batch: what is outside becomes 0. Rows of B have 10 bytes to the
-// next, of which 2 can be copied at a time, those of A 40, in steps of 8.
+// Odd sizes, both operands transposed, a batch: elements outside become 0. Rows of B are 10 bytes
+// apart, of which 2 can be copied at a time, those of A 40, in steps of 8.
 // DECLINED-LABEL: func.func @odd(
 // DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: tiles of 32x32: warpgroups need multiples of 64 rows"]
 // THREAD-LABEL: func.func @odd(
@@ -169,7 +169,7 @@ func.func @odd(%a: memref<3x17x20xbf16, 1>, %b: memref<3x33x17xbf16, 1>, %c: mem
   return
 }
 
-// ldmatrix cannot transpose elements of 32 bits: those of B are read one by one.
+// ldmatrix cannot transpose elements of 32 bits: those of B are read individually.
 // DECLINED-LABEL: func.func @wide(
 // DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: operands of tf32"]
 // THREAD-LABEL: func.func @wide(

@@ -6,7 +6,8 @@
 #row = affine_map<(d0, d1) -> (d0)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// 16 bytes of the wider type; an element of each row is the same for a whole vector.
+// 16 bytes of the wider type; an operand with one element per row has the same element for a whole
+// vector.
 // CHECK-LABEL: func.func @sum(
 // CHECK:       linalg.generic
 // CHECK-SAME:    loop.dims = ["d0", "d1"]
@@ -38,7 +39,8 @@ func.func @short(%a: tensor<65536x4xf32>, %r: tensor<65536x4xf32>) -> tensor<655
   return %0 : tensor<65536x4xf32>
 }
 
-// Left alone: rows of no whole vectors; operands that are no neighbors; elements that are bits; sums.
+// Unchanged: rows that are not whole vectors; operands that are not contiguous; elements that are
+// bits; sums.
 // CHECK-NOT: loop.schedule
 func.func @odd(%a: tensor<512x1023xf32>, %r: tensor<512x1023xf32>) -> tensor<512x1023xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --version-strides --infer-tile-layouts | FileCheck %s
 
-// A row of %n floats may begin anywhere. Where %n is a multiple of 4, rows are read by 16 bytes.
+// A row of %n floats may begin at any address. If %n is a multiple of 4, rows are read by 16 bytes.
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME:  (%[[M:.*]]: i32, %[[N:.*]]: i32, %[[X:.*]]: memref<f32, 1>)
 // CHECK:       %[[REST:.*]] = arith.andi %[[N]], %c3_i32 : i32
@@ -57,7 +57,7 @@ func.func @vector(%n: i32, %p: memref<f32, 1>) attributes {xtc.warps = 1 : i64} 
   return
 }
 
-// What a kernel assumes makes a second body needless.
+// An assumption of the kernel makes a second body unnecessary.
 // CHECK-LABEL: func.func @assumed
 // CHECK-NOT:   scf.if
 // CHECK:       "tile.load_global"{{.*}} -> tensor<8x64xf32, #tile.layout<"shape(8,64) modes(4,2,16,4) spatial(1,2) local(0,3)">>
@@ -79,7 +79,7 @@ func.func @assumed(%n: i32, %p: memref<f32, 1>) attributes {xtc.warps = 1 : i64}
   return
 }
 
-// Accumulators of a dot lie two by two: their store alone is not worth a second body.
+// A thread has two neighbors of an accumulator: their store alone does not justify a second body.
 // CHECK-LABEL: func.func @accumulators
 // CHECK-NOT:   scf.if
 // CHECK:       return

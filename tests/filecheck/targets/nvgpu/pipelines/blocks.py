@@ -41,12 +41,12 @@ print(prepare(graph.graph, target=gpu, schedule=schedule).stage_text(sys.argv[1]
 # SCHEDULED:        mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]
 
 # The second kernel; the first writes zeros. 64 x 16 and 16 x 128 elements are shared; a thread has
-# the sums of 8 x 4 in registers.
+# the 8 x 4 sums in registers.
 # OFFLOADED:       func.func @f.nvgpu0.1(
 # OFFLOADED-SAME:    nvgpu.block = array<i64: 256, 1, 1>, nvgpu.grid = array<i64: 16, 1, 1>
 # OFFLOADED-SAME:    nvgpu.shared_bytes = 12288
 # OFFLOADED-COUNT-8: vector.load %arg2{{.*}} {alignment = 16 : i64} : memref<256x512xf32, 1>, vector<4xf32>
-# The first tiles; those of the next iteration are on their way while threads compute.
+# The first tiles; those of the next iteration are loaded while threads compute.
 # OFFLOADED-DAG:     vector.load %arg0{{.*}} {alignment = 16 : i64} : memref<256x64xf32, 1>
 # OFFLOADED-DAG:     vector.load %arg1{{.*}} {alignment = 16 : i64} : memref<64x512xf32, 1>
 # OFFLOADED:         scf.for

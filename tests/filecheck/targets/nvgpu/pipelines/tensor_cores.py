@@ -19,10 +19,10 @@ with O.graph(name="f") as graph:
 
 print(prepare(graph.graph, target=gpu).stage_text("code"))
 
-# 1024 tiles of 128 x 128, by 128 threads each; shared memory that the launch asks for.
+# 1024 tiles of 128 x 128, by 128 threads each; the launch requests the shared memory.
 # CHECK:        .extern .shared .align 1024 .b8 xtc_shared[]
 # SM80:         _launch[32] = {0, 4, {{.*}} 128, 0, 0, 0, {{.*}} 0, 16, 1, 0, 4};
-# On sm_90a 132 blocks stay for 512 tiles of 128 x 256: a warp copies for two warpgroups, by the maps of
+# On sm_90a 132 blocks process 512 tiles of 128 x 256: one warp copies for two warpgroups, by the maps of
 # three tensors, and half of B for both blocks of a cluster.
 # SM90:         _launch[36] = {132, 0, {{.*}} 128, 1, 0, 0, {{.*}} 4, 0, 0, 0, 3};
 # SM90:         _maps[480] = {

@@ -28,7 +28,7 @@ c.parallelize("i")
 # SOURCE-SAME: %arg1: memref<16x8xf32> {llvm.noalias, memref.on_device},
 # SOURCE-SAME: %arg2: memref<4x8xf32> {llvm.noalias, memref.on_device})
 
-# A alone is allocated and copied, before the product begins; nothing is copied back.
+# Only A is allocated and copied, before the matmul begins; nothing is copied back.
 # OFFLOADED:      func.func @matmul(%[[A:.*]]: memref<4x16xf32> {llvm.noalias}, %[[B:.*]]: memref<16x8xf32, 1> {llvm.noalias, memref.on_device}, %[[C:.*]]: memref<4x8xf32, 1> {llvm.noalias, memref.on_device})
 # OFFLOADED:        %[[THERE:.*]] = memref.alloc() {xtc.device = "nvgpu0"} : memref<4x16xf32, 1>
 # OFFLOADED:        memref.copy %[[A]], %[[THERE]] {xtc.device = "nvgpu0"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --copy-by-dma --canonicalize --cse | FileCheck %s
 
-// Rows of 64 bytes with gaps in MRAM: a call for each. What has no gap is one call.
+// Rows of 64 bytes with gaps in MRAM: a call for each. A contiguous copy is one call.
 
 // CHECK-LABEL: func.func @rows
 // CHECK:         scf.for %{{.*}} = %c0 to %c4 step %c1 {

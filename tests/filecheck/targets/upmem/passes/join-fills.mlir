@@ -13,7 +13,7 @@ func.func @alone(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> {
   return %c : tensor<4x2xf32>
 }
 
-// A fill that two operations begin with.
+// A fill that initializes two operations.
 // CHECK-LABEL: func.func @shared
 // CHECK-NOT:     xtc.kernel
 func.func @shared(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {

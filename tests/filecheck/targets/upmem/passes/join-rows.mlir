@@ -19,7 +19,7 @@ func.func @chain(%a: tensor<16x8xi32>, %v: tensor<8x4xi32>, %w: tensor<4x2xi32>)
   return %d : tensor<16x2xi32>
 }
 
-// All of %c is needed for each row: another launch, unless one DPU has everything.
+// Each row needs all of %c: another launch, except on a single DPU, which has everything.
 // CHECK-LABEL: func.func @whole
 // CHECK:       linalg.matmul {xtc.kernel = [[N:.*]] : i64}
 // CHECK-NOT:   linalg.matmul {xtc.kernel = [[N]] : i64}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --split-long-reductions{parts=16} --canonicalize --cse | FileCheck %s
 
-// 4096 elements become 16 sums of 256, which are added up.
+// 4096 elements become 16 sums of 256, which are added.
 
 // CHECK-LABEL: func.func @sum
 // CHECK:         tensor.expand_shape %arg0 {{.*}} : tensor<4096xi32> into tensor<16x256xi32>

@@ -2,7 +2,8 @@
 // RUN: xtc-opt %s '--take-schedules{dpus=4 tasklets=8}' | FileCheck %s
 // RUN: not xtc-opt %s '--take-schedules{dpus=8 tasklets=8}' 2>&1 | FileCheck %s --check-prefix=ROWS
 
-// Loops over tiles with their steps: i, which tasklets share, then j, then k, whose tile is open.
+// Loops over tiles with their steps: i, which tasklets share, then j, then k, whose tile the compiler
+// chooses.
 // CHECK:      linalg.generic
 // CHECK-SAME: upmem.schedule = array<i64: 0, 2, 1, 16, 2, 0>, upmem.shared = 1 : i64
 

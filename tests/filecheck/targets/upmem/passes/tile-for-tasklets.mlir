@@ -2,7 +2,8 @@
 // RUN: xtc-opt %s '--tile-for-tasklets{dpus=1 tasklets=8 local-bytes=1024}' --canonicalize --cse | FileCheck %s
 // RUN: xtc-opt %s '--tile-for-tasklets{dpus=4 tasklets=8 local-bytes=1024}' --canonicalize --cse | FileCheck %s --check-prefix=SHARED
 
-// The fill becomes the beginning of each tile. Of B nothing depends on the tile: it is copied once.
+// The fill becomes the initial contents of each tile. B does not depend on the tile: it is copied
+// once.
 
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME:    upmem.each = [2048, 512, 4096], upmem.written = [0, 0, 1]
@@ -17,7 +18,7 @@
 // CHECK:           linalg.generic {{.*}} ins(%[[A]], %[[B]] : memref<4x8xf32, 2>, memref<8x16xf32, 2>) outs(%[[C]] : memref<4x16xf32, 2>)
 // CHECK:           memref.copy %[[C]], %{{.*}}
 
-// Four DPUs have 16 rows of A and C each, and the whole of B.
+// Four DPUs have 16 rows of A and C each, and all of B.
 // SHARED-LABEL: func.func @matmul
 // SHARED-SAME:    upmem.each = [512, 0, 1024]
 // SHARED:         call @xtc_dpu()
@@ -29,7 +30,7 @@ func.func @matmul(%A: memref<64x8xf32, 1>, %B: memref<8x16xf32, 1>, %C: memref<6
   return
 }
 
-// A transpose reads other rows than it writes, so that all DPUs have its operand, and the result in parts.
+// A transpose reads other rows than it writes: all DPUs have its operand, and each has a part of the result.
 // SHARED-LABEL: func.func @transpose
 // SHARED-SAME:    upmem.each = [0, 1024], upmem.written = [0, 1]
 func.func @transpose(%A: memref<32x32xf32, 1>, %B: memref<32x32xf32, 1>) {

@@ -55,7 +55,7 @@ def key_mask(mask: Tensor, q: Tensor, k: Tensor, filter_value: float) -> Tensor:
     (batch, _, rows, _), columns = q.type.sizes, k.type.sizes[2]
     rank = mask.type.rank
     if rank == 1:
-        seen = _seen(mask, batch, columns)
+        seen = _mask_between(mask, batch, columns)
     elif rank == 4:
         seen = O.slice(mask, (0, 0, columns - rows, 0), (batch, 1, columns, columns))
     else:
@@ -67,7 +67,7 @@ def key_mask(mask: Tensor, q: Tensor, k: Tensor, filter_value: float) -> Tensor:
     return O.where(seen, zero, low)
 
 
-def _seen(mask: Tensor, batch: int, columns: int) -> Tensor:
+def _mask_between(mask: Tensor, batch: int, columns: int) -> Tensor:
     """Mask of the keys between the starts and ends in a vector."""
     numbers = constant(np.arange(columns, dtype=np.int32).reshape(1, 1, 1, columns))
     ends = O.reshape(O.cast(part(mask, 0, 0, batch), "int32"), (batch, 1, 1, 1))
@@ -110,7 +110,7 @@ def projected_attention(call: Call, x: Tensor, *, mask: int, past: int, bias: in
         old = [O.reshape(part(cache, 0, n, n + 1), cache.type.sizes[1:]) for n in (0, 1)]
         k, v = O.concat(old[0], k, axis=2), O.concat(old[1], v, axis=2)
     result = attend(q, k, v, scale_of(call, q.type.sizes[-1]), _biases(call, q, k, mask, bias))
-    if not call.wants(1):
+    if not call.is_used(1):
         return [joined_heads(result)]
     whole = [O.reshape(y, (1, *y.type.sizes)) for y in (k, v)]
     return [joined_heads(result), O.concat(*whole, axis=0)]
@@ -118,7 +118,7 @@ def projected_attention(call: Call, x: Tensor, *, mask: int, past: int, bias: in
 
 @contributed("MultiHeadAttention", 1)
 def multi_head_attention(call: Call) -> Result:
-    if call.has(8) or call.has(9) or call.wants(3):
+    if call.has(8) or call.has(9) or call.is_used(3):
         raise Unsupported("caches shared with outputs, or the scores as an output")
     q, k, v = _heads(call, int(call.required("num_heads")))
     if call.has(6) and call.has(7):
@@ -144,16 +144,16 @@ def _unpacked(call: Call) -> list[Tensor]:
     """Queries, keys and values from packed or separate operands."""
     first = call.tensor(0)
     if first.type.rank == 5:
-        return _apart(first)
+        return _split(first)
     if not call.has(1):
         raise Unsupported("no keys")
     second = call.tensor(1)
     if second.type.rank == 5:
-        return [first, *_apart(second)]
+        return [first, *_split(second)]
     return [first, second, call.tensor(2)]
 
 
-def _apart(x: Tensor) -> list[Tensor]:
+def _split(x: Tensor) -> list[Tensor]:
     """Split (batch, positions, heads, n, size) into n tensors (batch, positions, heads * size)."""
     batch, positions, heads, count, size = x.type.sizes
     shape = (batch, positions, heads * size)

@@ -27,7 +27,7 @@ from xtc.importers.values import Unsupported, as_tensor
 
 @contributed("GroupQueryAttention", 1)
 def group_query_attention(call: Call) -> Result:
-    if call.has(12) or call.has(13) or call.wants(3):
+    if call.has(12) or call.has(13) or call.is_used(3):
         raise Unsupported("quantized caches, or the scores as an output")
     q, k, v = _heads(call)
     batch, _, length, size = q.type.sizes

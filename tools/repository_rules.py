@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house rules that no general tool checks; tests/unit/test_house_rules.py applies them.
+"""Rules that no general tool checks; tests/unit/test_repository_rules.py applies them.
 
 Every rule takes the repository's root and returns its violations, one line each.
 """
@@ -49,7 +49,7 @@ OPS_INFRASTRUCTURE = {
 # Files outside a target's folder that may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "the default target",
-    ("xtc/loops/words.py", "null"): "the data form's word for an empty value",
+    ("xtc/loops/annotations.py", "null"): "the data form's word for an empty value",
 }
 # Target names that are also English words or dialects: only the exact string names the target.
 PLAIN_WORDS = {"host", "null"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The repository follows the house rules, and each rule detects violations."""
+"""The repository follows its own rules, and each rule detects violations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import file_names, house_phrases
-from tools import house_rules as rules
+from tools import file_names, phrases
+from tools import repository_rules as rules
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = (
     rules.files_without_license,
     file_names.names_that_differ_by_an_s,
     file_names.helpers_of_one_name,
-    house_phrases.translated_phrases,
+    phrases.translated_phrases,
 )
 
 
@@ -270,14 +270,19 @@ def test_helpers_of_different_targets_may_have_equal_names(tmp_path: Path) -> No
         ('"""A buffer of its\n    own."""', "of its own"),
         ("# Wait until\n# nobody reads it.", "nobody"),
         ("raise UserError(f'{x} is no array')", "is no array"),
+        ("// Small loops are left alone.", "left alone"),
+        ("// A buffer that nothing reads any\n// more.", "any more"),
+        ("// The pass is skipped, and a note says so.", "says so"),
+        ("// Engines are measured in turns.", "in turns"),
+        ("// Calls are logged, one a line.", "one a line"),
     ],
 )
 def test_translated_phrases_are_reported(tmp_path: Path, line: str, said: str) -> None:
     kept = '"""None if there is no array; it is no longer kept."""\nx: int | None\nwhere: str\n'
     write(tmp_path, {"xtc/kept.py": kept, "docs/style.md": line})
-    assert house_phrases.translated_phrases(tmp_path) == []
-    edited = ["xtc/core/a.py", "docs/a.md", "README.md"]
+    assert phrases.translated_phrases(tmp_path) == []
+    edited = ["xtc/core/a.py", "docs/a.md", "tests/filecheck/a.mlir", "README.md"]
     write(tmp_path, dict.fromkeys(edited, f"\n{line}\n"))
-    found = house_phrases.translated_phrases(tmp_path)
+    found = phrases.translated_phrases(tmp_path)
     assert [use.partition(":")[0] for use in found] == edited
     assert all(f"says '{said}'" in use for use in found)

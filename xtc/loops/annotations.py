@@ -13,7 +13,7 @@ from xtc.loops.external import external_of
 from xtc.loops.nest import ALL, NestLoop
 from xtc.loops.yaml_text import Located
 
-WORDS = (
+ANNOTATIONS = (
     "unroll",
     "vectorize",
     "parallelize",
@@ -22,12 +22,12 @@ WORDS = (
     "fuse",
     "fuse_consumer",
     "distribute",
-    "spread",
+    "shard",
     "external",
 )
 _SAME = {"fuse_producer": "fuse"}
 _OF_PARAMETERS = ("partial", "full")
-"""Words that other schedule descriptions use for undetermined tile sizes."""
+"""Annotations that other schedule descriptions use for undetermined tile sizes."""
 REASSOCIATE = "reassociate"
 """The argument of vectorize that allows reordering of sums."""
 _DEFAULT = "default"
@@ -35,21 +35,21 @@ _DEFAULT = "default"
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 _INTEGER = re.compile(r"-?[0-9]{1,40}")
 
-Words = list[tuple[str, Any]]
+Annotations = list[tuple[str, Any]]
 
 
-def read_words(value: Located, loop: str) -> Words:
-    """Words with their arguments; True stands for none. Raises UserError for unknown words."""
+def read_annotations(value: Located, loop: str) -> Annotations:
+    """Annotations with their arguments; True if it has none. Raises UserError."""
     with located(value.where):
-        found = [(_SAME.get(word, word), argument) for word, argument in _pairs(value, loop)]
-        for word, _ in found:
-            if word not in WORDS:
-                hints = did_you_mean(word, WORDS)
-                raise UserError(f"'{loop}' cannot be {shown(word)}", hints=hints)
-        return [(word, argument) for word, argument in found if argument is not False]
+        found = [(_SAME.get(name, name), argument) for name, argument in _pairs(value, loop)]
+        for name, _ in found:
+            if name not in ANNOTATIONS:
+                hints = did_you_mean(name, ANNOTATIONS)
+                raise UserError(f"unknown annotation {shown(name)} of '{loop}'", hints=hints)
+        return [(name, argument) for name, argument in found if argument is not False]
 
 
-def _pairs(value: Located, loop: str) -> Words:
+def _pairs(value: Located, loop: str) -> Annotations:
     if value.value is None:
         return []
     if isinstance(value.value, dict):
@@ -57,21 +57,21 @@ def _pairs(value: Located, loop: str) -> Words:
     else:
         items = value.value if isinstance(value.value, list) else [value]
         found = [pair for item in items for pair in _text(item.value, loop)]
-    return [(word, argument) for word, argument in found if word not in _OF_PARAMETERS]
+    return [(name, argument) for name, argument in found if name not in _OF_PARAMETERS]
 
 
-def _text(value: object, loop: str) -> Words:
-    """Words in a text, each with its argument after `:` or `=`."""
+def _text(value: object, loop: str) -> Annotations:
+    """Annotations in a text, each with its argument after `:` or `=`."""
     if not isinstance(value, str):
         raise UserError(
-            f"'{loop}' cannot be {kind_of(value)}", hints=[f"one of: {', '.join(WORDS)}"]
+            f"'{loop}' cannot be {kind_of(value)}", hints=[f"one of: {', '.join(ANNOTATIONS)}"]
         )
-    return [_word(text) for text in value.split()]
+    return [_annotation(text) for text in value.split()]
 
 
-def _word(text: str) -> tuple[str, Any]:
-    word, separator, argument = re.fullmatch(r"([^:=]*)([:=]?)(.*)", text, re.S).groups()  # type: ignore[union-attr]
-    return word, _value(argument) if separator else None
+def _annotation(text: str) -> tuple[str, Any]:
+    name, separator, argument = re.fullmatch(r"([^:=]*)([:=]?)(.*)", text, re.S).groups()  # type: ignore[union-attr]
+    return name, _value(argument) if separator else None
 
 
 def _value(text: str) -> Any:
@@ -93,31 +93,31 @@ def _argument(item: Located) -> Any:
     return item.value
 
 
-def annotated(loop: NestLoop, word: str, argument: Any) -> NestLoop:
+def annotated(loop: NestLoop, name: str, argument: Any) -> NestLoop:
     """The loop with an annotation added. Raises UserError for an invalid argument."""
-    if word == "unroll":
+    if name == "unroll":
         return replace(loop, unroll=_unroll_factor(loop, argument))
-    if word == "pack":
-        return replace(loop, pack=(*loop.pack, *_operands(loop, word, argument)))
-    if word == "fuse":
-        return replace(loop, fuse=(*loop.fuse, *_operands(loop, word, argument)))
-    if word == "distribute":
+    if name == "pack":
+        return replace(loop, pack=(*loop.pack, *_operands(loop, name, argument)))
+    if name == "fuse":
+        return replace(loop, fuse=(*loop.fuse, *_operands(loop, name, argument)))
+    if name == "distribute":
         return replace(loop, distribute=_mesh_axis(loop, argument))
-    if word == "spread":
-        return replace(loop, spread=_spread(loop, argument))
-    if word == "external":
+    if name == "shard":
+        return replace(loop, shard=_shard(loop, argument))
+    if name == "external":
         return replace(loop, external=external_of(loop.name, argument))
-    if word == "vectorize" and argument == REASSOCIATE:
+    if name == "vectorize" and argument == REASSOCIATE:
         return replace(loop, vectorize=True, reassociate=True)
-    if word == "vectorize" and argument not in (None, True):
+    if name == "vectorize" and argument not in (None, True):
         raise UserError(
             f"vectorize of '{loop.name}' takes elements or '{REASSOCIATE}', not {kind_of(argument)}"
         )
-    if word == "buffer" and argument == _DEFAULT:
+    if name == "buffer" and argument == _DEFAULT:
         argument = None
     if argument is not None and argument is not True:
-        raise UserError(f"{word} of '{loop.name}' takes no value, not {kind_of(argument)}")
-    return _FLAGS[word](loop)
+        raise UserError(f"{name} of '{loop.name}' takes no value, not {kind_of(argument)}")
+    return _FLAGS[name](loop)
 
 
 _FLAGS: dict[str, Callable[[NestLoop], NestLoop]] = {
@@ -154,15 +154,15 @@ def _is_triple(argument: Any) -> bool:
     )
 
 
-def _operands(loop: NestLoop, word: str, argument: Any) -> tuple[int, ...]:
-    if word == "pack" and _is_triple(argument):
+def _operands(loop: NestLoop, name: str, argument: Any) -> tuple[int, ...]:
+    if name == "pack" and _is_triple(argument):
         argument = argument[0]
     numbers = argument if isinstance(argument, list) else [argument]
     if not numbers or not all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
         raise UserError(
-            f"{word} of '{loop.name}' takes the number of an operand or a list of them, not "
+            f"{name} of '{loop.name}' takes the number of an operand or a list of them, not "
             f"{_listed(argument)}",
-            hints=[f"{{{word}: 1}} means the second operand"],
+            hints=[f"{{{name}: 1}} means the second operand"],
         )
     return tuple(numbers)
 
@@ -184,7 +184,7 @@ def _mesh_axis(loop: NestLoop, argument: Any) -> str:
     return argument
 
 
-def _spread(loop: NestLoop, argument: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
+def _shard(loop: NestLoop, argument: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
     found = argument.items() if isinstance(argument, dict) else ()
     pairs = [(str(operand), axes) for operand, axes in found]
     if not pairs or not all(
@@ -194,8 +194,8 @@ def _spread(loop: NestLoop, argument: Any) -> tuple[tuple[int, tuple[str, ...]],
         for operand, axes in pairs
     ):
         raise UserError(
-            f"spread of '{loop.name}' takes axes of the memory mesh by operand",
-            hints=["{spread: {1: [mx, '*']}} shards the first dimension of the second operand"],
+            f"shard of '{loop.name}' takes axes of the memory mesh by operand",
+            hints=["{shard: {1: [mx, '*']}} shards the first dimension of the second operand"],
         )
     return tuple((int(operand), tuple(axes)) for operand, axes in pairs)
 

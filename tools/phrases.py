@@ -7,15 +7,15 @@ import bisect
 import re
 from pathlib import Path
 
-from tools.house_rules import files_of
+from tools.repository_rules import files_of
 
 FOLDERS = ("xtc", "targets", "mlir_passes", "examples", "benchmarks", "tools", "docs", "tests")
 PAGES = ("README.md", "CONTRIBUTING.md")
-SUFFIXES = {".py", ".c", ".h", ".md"}
+SUFFIXES = {".py", ".c", ".h", ".md", ".mlir", ".test"}
 EXEMPT = {  # quote the phrases
     "docs/style.md",
-    "tools/house_phrases.py",
-    "tests/unit/test_house_rules.py",
+    "tools/phrases.py",
+    "tests/unit/test_repository_rules.py",
 }
 MARKER = re.compile(r"^[\s#/*]*")
 # What to write instead, by the phrase.
@@ -36,6 +36,11 @@ PHRASES = {
     r"\bc[oa]mes? to nothing\b": "has no effect",
     r"\bby what\b": "the cause",
     r"\bin the place of\b": "in place of, instead of",
+    r"\bany ?more\b": "no longer, later",
+    r"\b[Ll]eft alone\b": "unchanged",
+    r"\bsays so\b": "reports it, is set",
+    r"\bin turns\b": "alternately, interleaved",
+    r"\bone a line\b": "one per line",
 }
 
 
