@@ -21,7 +21,7 @@ class Sines(tile.Script):
         self.count = count
 
     def __call__(self, x_ptr: ~float32, y_ptr: ~float32) -> None:  # type: ignore[valid-type]
-        self.attrs.blocks = 1
+        self.attrs.blocks = (1,)
         self.attrs.warps = 1
         x = self.global_view(x_ptr, dtype=float32, shape=[32 * self.count])
         y = self.global_view(y_ptr, dtype=float32, shape=[32 * self.count])
