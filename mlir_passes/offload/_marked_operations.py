@@ -27,31 +27,39 @@ def gather_marked(function: Operation) -> None:
     If an operation in between conflicts with them over a buffer, all operations of the kernel lose
     the mark, and each becomes a separate kernel.
     """
-    for members in _groups(function):
+    order = [op.operation for op in function.regions[0].blocks[0].operations]
+    positions = {op: position for position, op in enumerate(order)}
+    for members in _groups(order):
         *earlier, last = members
-        if all(_can_move(op, members) for op in earlier):
+        window = slice(positions[members[0]], positions[last] + 1)
+        own = set(members)
+        others = [op for op in order[window] if op not in own]
+        if not others:
+            continue
+        if all(
+            _can_move(op, [o for o in others if positions[o] > positions[op]]) for op in earlier
+        ):
             for op in earlier:
                 op.move_before(last)
+            order[window] = [*others, *members]
+            positions |= {op: window.start + n for n, op in enumerate(order[window])}
         else:
             for op in members:
                 del op.attributes[KERNEL]
 
 
-def _groups(function: Operation) -> list[list[Operation]]:
+def _groups(order: Sequence[Operation]) -> list[list[Operation]]:
     """The operations of each marked kernel, in order."""
     found: dict[str, list[Operation]] = {}
-    for op in function.regions[0].blocks[0].operations:
-        if KERNEL in op.operation.attributes:
-            found.setdefault(str(op.operation.attributes[KERNEL]), []).append(op.operation)
+    for op in order:
+        if KERNEL in op.attributes:
+            found.setdefault(str(op.attributes[KERNEL]), []).append(op)
     return list(found.values())
 
 
-def _can_move(op: Operation, members: Sequence[Operation]) -> bool:
-    """Whether `op` can run after all operations between it and the last member."""
-    block = [other.operation for other in op.block.operations]
-    between = block[block.index(op) + 1 : block.index(members[-1])]
-    others = [other for other in between if other not in members and acts(other)]
-    return not any(_conflict(op, other) for other in others)
+def _can_move(op: Operation, later: Sequence[Operation]) -> bool:
+    """Whether `op` can run after operations that follow it."""
+    return not any(acts(other) and _conflict(op, other) for other in later)
 
 
 def _conflict(op: Operation, other: Operation) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
@@ -51,6 +51,7 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import device_module, device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import DEVICE_MEMORY, shard_bytes, shards_of
+from xtc_passes.offload._device_functions import callee
 from xtc_passes.offload._element_bytes import element_bytes
 
 INTEGERS = ("i32", "i64", "index")
@@ -86,11 +87,12 @@ class LowerDeviceCommands(Pass):
 
     Devices are numbered in the order of `devices`, which may include unused devices, or else of the
     names in the program. Kernels and constants on devices are numbered in the order of the module's
-    attributes `xtc.kernels` and `xtc.residents`; `xtc.kernel_nodes` has the graph nodes of each
-    kernel. A kernel takes addresses, and integers and floats of 32 and 64 bits, each in the low
-    bytes of a 64-bit word. Its grid is 0, 0, 0, which means the grid of the image, unless the
-    device function has the attribute `xtc.grid`. Commands are asynchronous: the host waits before
-    it accesses memory that a copy uses, and at the end.
+    attributes `xtc.kernels` and `xtc.residents`. A kernel that is launched for different graph
+    nodes has a number for each of them; `xtc.kernel_nodes` lists the nodes. A kernel takes
+    addresses, and integers and floats of 32 and 64 bits, each in the low bytes of a 64-bit word.
+    Its grid is 0, 0, 0, which means the grid of the image, unless the device function has the
+    attribute `xtc.grid`. Commands are asynchronous: the host waits before it accesses memory that a
+    copy uses, and at the end.
     """
 
     name: ClassVar[str] = "lower-device-commands"
@@ -101,7 +103,7 @@ class LowerDeviceCommands(Pass):
         functions = [op for op in top_level(module) if op.name == "func.func"]
         kernels = [op for op in functions if device_of(op) is not None]
         with module.context, Location.unknown():
-            found = [_Kernel.of(module, op) for op in kernels]
+            found = {kernel.key: kernel for kernel in (_Kernel.of(module, op) for op in kernels)}
             program = _Program(module, found, sorted(self.devices) or _named_devices(module))
             for function in functions:
                 if device_of(function) is None and function.regions[0].blocks:
@@ -113,7 +115,7 @@ class LowerDeviceCommands(Pass):
 
 @dataclass(frozen=True)
 class _Kernel:
-    """A device function from the host's point of view."""
+    """A device function from the host's point of view, and the graph nodes that it computes."""
 
     device: str
     symbol: str
@@ -121,14 +123,24 @@ class _Kernel:
     nodes: tuple[str, ...]
     grid: AffineMap | None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its device and its symbol."""
+        return self.device, self.symbol
+
     @staticmethod
     def of(module: Operation, declared: Operation) -> _Kernel:
         device, symbol = str(device_of(declared)), symbol_of(declared)
         inputs = FunctionType(TypeAttr(declared.attributes["function_type"]).value).inputs
         types = tuple(argument_type(type, declared) for type in inputs)
-        nodes = ArrayAttr(declared.attributes[NODES]) if NODES in declared.attributes else ()
-        names = tuple(StringAttr(node).value for node in nodes)
-        return _Kernel(device, symbol, types, names, _grid_of(module, device, symbol))
+        nodes = _nodes_of(declared)
+        return _Kernel(device, symbol, types, nodes, _grid_of(module, device, symbol))
+
+
+def _nodes_of(op: Operation) -> tuple[str, ...]:
+    """The graph nodes that a declaration or a call names."""
+    nodes = ArrayAttr(op.attributes[NODES]) if NODES in op.attributes else ()
+    return tuple(str(StringAttr(node).value) for node in nodes)
 
 
 def argument_type(type: Type, function: Operation) -> str:
@@ -158,14 +170,27 @@ def _grid_of(module: Operation, device: str, symbol: str) -> AffineMap | None:
 
 @dataclass
 class _Program:
-    """The state that the functions of a module share."""
+    """The state that the functions of a module share.
+
+    Attributes:
+        declared: the device functions, by device and symbol.
+        kernels: those that are launched, with the nodes of the launches, by number.
+    """
 
     module: Operation
-    kernels: list[_Kernel]
+    declared: dict[tuple[str, str], _Kernel]
     devices: list[str]
+    kernels: dict[_Kernel, int] = field(default_factory=dict)
     residents: list[tuple[str, str, str]] = field(default_factory=list)
     uploaded: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
+
+    def launched(self, op: Operation, device: str) -> tuple[_Kernel, int]:
+        """The kernel that a call launches, with the call's nodes, and its number."""
+        kernel = self.declared[device, str(callee(op))]
+        if NODES in op.attributes:
+            kernel = replace(kernel, nodes=_nodes_of(op))
+        return kernel, self.kernels.setdefault(kernel, len(self.kernels))
 
     def contents(self, symbol: str) -> str:
         """The constant with the contents of a global on a device: the original, if it is a copy."""
@@ -283,15 +308,13 @@ class _Function:
                 self._call("xtc_after", device, [number], ip)
 
     def _launch(self, op: Operation, device: str, ip: InsertionPoint) -> None:
-        callee = FlatSymbolRefAttr(op.attributes["callee"]).value
-        names = [(kernel.device, kernel.symbol) for kernel in self._program.kernels]
-        number = names.index((device, callee))
+        kernel, number = self._program.launched(op, device)
         type = MemRefType.get([max(len(op.operands), 1)], self._word)
         arguments = memref.alloca(type, [], [], ip=InsertionPoint.at_block_begin(self._block))
         for position, value in enumerate(op.operands):
             word, index = self._argument(value, ip), numbers.index_constant(position, ip)
             memref.store(word, arguments, [index], ip=ip)
-        grid = self._grid(self._program.kernels[number], op, ip)
+        grid = self._grid(kernel, op, ip)
         self._call_words("xtc_launch", [number, self._address(arguments, ip), *grid], ip)
         self._busy.add(device)
 

@@ -47,6 +47,7 @@ def _reuse(block: Block) -> None:
     last = _last_uses(operations)
     filled = {op.operands[1] for op in operations if op.name == "memref.copy"}
     free: dict[_Kind, list[Value]] = {}
+    releases: list[Operation] = []
     for position, op in enumerate(operations):
         ended = last.get(position, [])
         is_device_buffer = op.name == "memref.alloc" and device_of(op) is not None
@@ -55,9 +56,11 @@ def _reuse(block: Block) -> None:
             if available:
                 buffer = available.pop()
                 _move_last_use(last, op.results[0], buffer)
-                _replace(op, buffer)
+                releases += _replace(op, buffer)
         for buffer in ended:
             free.setdefault(_kind(buffer), []).append(buffer)
+    for op in releases:  # now, as the loop visits them
+        op.erase()
 
 
 def _last_uses(operations: list[Operation]) -> dict[int, list[Value]]:
@@ -80,12 +83,12 @@ def _move_last_use(last: dict[int, list[Value]], old: Value, new: Value) -> None
             values[values.index(old)] = new
 
 
-def _replace(alloc: Operation, buffer: Value) -> None:
-    for use in list(alloc.results[0].uses):
-        if use.owner.operation.name == "memref.dealloc":
-            use.owner.operation.erase()
+def _replace(alloc: Operation, buffer: Value) -> list[Operation]:
+    """Use `buffer` instead of an allocation; returns the deallocations, which are superfluous."""
+    users = [use.owner.operation for use in alloc.results[0].uses]
     alloc.results[0].replace_all_uses_with(buffer)
     alloc.erase()
+    return [op for op in users if op.name == "memref.dealloc"]
 
 
 def _is_device_buffer(value: Value) -> bool:

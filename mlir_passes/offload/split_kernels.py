@@ -47,7 +47,8 @@ class SplitKernels(Pass):
     then its outputs; `xtc.results` is the number of outputs.
 
     Operations with equal numbers in `xtc.kernel` are moved together and become one kernel, with the
-    buffers that only they use. The pass that set the marks later fuses them.
+    buffers that only they use. The pass that set the marks later fuses them. The marks of each
+    kernel are numbered from 0, as equal kernels can then be shared.
 
     Attributes:
         devices: the devices whose functions are split.
@@ -155,6 +156,7 @@ def _outline(
     call(name, order, attributes={DEVICE: device}, ip=InsertionPoint(nest[-1]))
     block = _new_kernel(nest[0].parent, name, device, order, len(written & set(buffers)))
     end = func.ReturnOp([], ip=InsertionPoint(block)).operation
+    _number_marks(nest)
     values: dict[Value, Value] = dict(zip(order, block.arguments, strict=True))
     for op in prelude:
         copy = op.clone(InsertionPoint(end))
@@ -164,6 +166,13 @@ def _outline(
         member.move_before(end)
         for op in all_operations(member):
             _replace(op, values)
+
+
+def _number_marks(nest: Sequence[Operation]) -> None:
+    numbers: dict[str, int] = {}
+    for op in (op for op in nest if KERNEL in op.attributes):
+        number = numbers.setdefault(str(op.attributes[KERNEL]), len(numbers))
+        op.attributes[KERNEL] = IntegerAttr.get(IntegerType.get_signless(64), number)
 
 
 def _prelude(nest: Sequence[Operation], own: set[Value], private: set[Value]) -> list[Operation]:

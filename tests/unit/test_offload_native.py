@@ -150,7 +150,7 @@ def test_a_library_without_a_driver_is_refused(tmp_path: Path) -> None:
         "const xtc_driver *xtc_driver_table(void) { return &table; }\n"
     )
     library = compile_unit(NativeUnit("old.so", "library", (source,)), tmp_path)
-    with pytest.raises(DeviceNotFound, match="version 99 of the table, not 2"):
+    with pytest.raises(DeviceNotFound, match="version 99 of the table, not 3"):
         Driver(library)
     with pytest.raises(DeviceNotFound, match="driver cannot be loaded"):
         Driver(tmp_path / "missing.so")

@@ -22,6 +22,7 @@ from xtc_passes.offload.place_operations import PlaceOperations
 from xtc_passes.offload.reuse_device_buffers import ReuseDeviceBuffers
 from xtc_passes.offload.separate_devices import SeparateDevices
 from xtc_passes.offload.separate_results import SeparateResults
+from xtc_passes.offload.share_kernels import ShareKernels
 from xtc_passes.offload.slice_constants import SliceConstants
 from xtc_passes.offload.split_kernels import SplitKernels
 from xtc_passes.tensor.check_schedules import CheckSchedules
@@ -97,6 +98,8 @@ class OffloadPipeline:
             # Removes host buffers that only copies used.
             "canonicalize",
             SeparateDevices(),
+            # Before a device's passes, which then run once on each distinct kernel.
+            ShareKernels(),
             *self._on_devices("bufferized", "offloaded"),
         )
 

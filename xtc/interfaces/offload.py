@@ -36,7 +36,9 @@ ARGUMENT_TYPES = ("address", "int32", "int64", "float32", "float64")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A device function that the program launches.
+    """A device function that the program launches, for some nodes of the graph.
+
+    A function that equal operators share is listed once for each of them.
 
     Attributes:
         device: the device's name.
@@ -49,6 +51,11 @@ class Kernel:
     symbol: str
     types: tuple[str, ...]
     nodes: tuple[str, ...] = ()
+
+    @property
+    def operator(self) -> str:
+        """The node that produces its result, as faults name it; "" if it is unknown."""
+        return self.nodes[-1].partition(".")[0] if self.nodes else ""
 
 
 @dataclass(frozen=True)

@@ -143,17 +143,19 @@ of the IR."""
 
 KERNELS = "xtc.kernels"
 """Array of string arrays on the module: device, symbol and argument types of each kernel that the
-program launches; a launch refers to its position. Written by lower-device-commands, read when
-images are built."""
+program launches, once for each list of graph nodes that it computes; a launch refers to its
+position. Written by lower-device-commands, read when images are built."""
 
 NODES = "xtc.nodes"
-"""Array of strings on the declaration of a device function, or on a call of a kernel of the host:
-the graph nodes that it computes; without it, a call's `xtc.node` is the only one. Written by
-separate-devices and outline-kernels, read by lower-device-commands and record-kernels."""
+"""Array of strings on the declaration of a device function, on a call of it that computes other
+nodes, or on a call of a kernel of the host: the graph nodes that it computes; without it, a host
+call's `xtc.node` is the only one. Written by separate-devices, share-kernels and outline-kernels,
+read by lower-device-commands and record-kernels."""
 
 KERNEL_NODES = "xtc.kernel_nodes"
 """Array of string arrays on the module: the graph nodes of each kernel, in the order of
-`xtc.kernels`. Written by lower-device-commands, read when images are built, for profiles."""
+`xtc.kernels`. Written by lower-device-commands, read when images are built, for profiles and the
+messages of faults."""
 
 RESIDENTS = "xtc.residents"
 """Array of string arrays on the module: device, symbol and bytes of a shard, 0 if replicated, of

@@ -9,7 +9,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from ctypes import POINTER, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_uint8, c_uint64, c_void_p
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class _Kernel(ctypes.Structure):
         ("function", c_uint64),
         ("count", c_uint64),
         ("types", POINTER(c_uint8)),
+        ("label", c_char_p),
     )
 
 
@@ -204,7 +205,8 @@ class DeviceProgram:
             function = device.get_module_function(image, kernel.symbol)
             types = (c_uint8 * len(kernel.types))(*map(ARGUMENT_TYPES.index, kernel.types))
             number, count = names.index(kernel.device), len(kernel.types)
-            found[position] = _Kernel(number, function.address, count, types)
+            label = kernel.operator.encode() if kernel.operator else None
+            found[position] = _Kernel(number, function.address, count, types, label)
         return found
 
     def _upload(self, residents: Sequence[tuple[Resident, memoryview]]) -> Any:

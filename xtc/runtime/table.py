@@ -7,7 +7,7 @@ import ctypes
 from ctypes import c_char_p, c_double, c_int32, c_uint8, c_uint32, c_uint64, c_void_p
 from enum import IntEnum
 
-VERSION = 2
+VERSION = 3
 NOW = 0
 """Instead of a queue: run the command and wait for it."""
 PARALLEL = 1
@@ -49,6 +49,7 @@ class Launch(ctypes.Structure):
         ("arguments", ctypes.POINTER(c_uint64)),
         ("types", ctypes.POINTER(c_uint8)),
         ("cluster", c_uint32 * 3),
+        ("label", c_char_p),
     )
 
 

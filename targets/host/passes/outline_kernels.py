@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from xtc.ir.analysis.equal_functions import text_without_names
 from xtc.ir.analysis.node_names import node_of, nodes_of
-from xtc.ir.attributes import DEVICE, NODE, NODE_ID_PREFIX, NODES, ON_DEVICE
+from xtc.ir.attributes import DEVICE, NODE, NODES, ON_DEVICE
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
@@ -28,7 +28,6 @@ _COMPUTING = ("linalg.", "scf.for", "memref.copy")
 # Operations that may stand between those of an operator, and access no memory.
 _PASSIVE = ("arith.constant", "ub.", "memref.alloc", "memref.get_global", "memref.subview")
 _VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.cast", "memref.reinterpret_cast")
-_NODE_ID = re.compile(rf"{NODE_ID_PREFIX}[^,}}]*_")
 
 
 @dataclass(frozen=True)
@@ -140,8 +139,7 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
             caller.attributes[NODE] = StringAttr.get(owners[kernel.node])
             if nodes != [owners[kernel.node]]:
                 caller.attributes[NODES] = ArrayAttr.get(list(map(StringAttr.get, nodes)))
-        text = result.get_asm(use_local_scope=True, assume_verified=True)
-        text = _NODE_ID.sub("", text).replace(name, "")
+        text = text_without_names(result)
         if text in known:
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
             result.erase()

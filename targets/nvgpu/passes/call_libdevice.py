@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from xtc.ir.builders.functions import call, declare
+from xtc.ir.builders.functions import call, declare, define
 from xtc.ir.mlir import (
     F32Type,
     FloatType,
@@ -21,20 +24,44 @@ from xtc.ir.mlir import (
     arith,
     vector,
 )
+from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 
-_FUNCTIONS = MappingProxyType(
+_INSTRUCTIONS = MappingProxyType(
     {
-        **{
-            f"math.{name}": name
-            for name in (
-                *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "erf", "erfc", "atan2"),
-                *("sin", "cos", "tan", "sinh", "cosh", "tanh"),
-                *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
-            )
-        },
-        "math.powf": "pow",
+        "exp": (12, 43),
+        "exp2": (1, 48),
+        "expm1": (27, 48),
+        "log": (26, 67),
+        "log10": (27, 69),
+        "log1p": (28, 90),
+        "log2": (28, 69),
+        "erf": (27, 60),
+        "erfc": (54, 104),
+        "pow": (104, 241),
+        "sin": (89, 211),
+        "cos": (90, 212),
+        "tan": (89, 219),
+        "atan2": (44, 72),
+        "sinh": (34, 64),
+        "cosh": (21, 40),
+        "tanh": (18, 59),
+        "asin": (25, 64),
+        "acos": (28, 85),
+        "atan": (23, 42),
+        "asinh": (46, 190),
+        "acosh": (63, 181),
+        "atanh": (41, 102),
     }
+)
+"""PTX instructions of each function, inlined, in float32 and float64, as LLVM 22 generates them."""
+
+_INLINED = 2000
+"""The most instructions of a function that are inlined into a kernel: beyond, a call costs a few
+instructions of 20 to 200, and saves seconds of LLVM and ptxas."""
+
+_FUNCTIONS = MappingProxyType(
+    {f"math.{name}": name for name in _INSTRUCTIONS if name != "pow"} | {"math.powf": "pow"}
 )
 _OF_TWO = ("math.powf", "math.atan2")
 
@@ -49,47 +76,77 @@ class CallLibdevice(Pass):
         %a = arith.extf %x : f16 to f32 ; %b = call @__nv_expf(%a) : (f32) -> f32
         %y = arith.truncf %b : f32 to f16
 
-    The code generator links the library, which has float32 and float64 functions.
+    The code generator links the library, which has float32 and float64 functions, and inlines
+    them. A kernel that would have more than 2,000 instructions of a function calls it instead,
+    through a function that is not inlined: `@xtc_nv_sinf`. Kernels with `wgmma` are an exception,
+    because ptxas serializes these instructions in a kernel with calls.
     """
 
     name: ClassVar[str] = "call-libdevice"
 
     def run(self, module: Operation) -> None:
         with module.context:
-            found = [op for op in all_operations(module) if op.name in _FUNCTIONS]
             declared: set[str] = set()
-            for op in found:
-                with op.location:
-                    _replace(op, module, declared)
+            for function in top_level(module):
+                found = [op for op in all_operations(function) if op.name in _FUNCTIONS]
+                called = _called(found) if not _has_wgmma(function) else frozenset()
+                for op in found:
+                    with op.location:
+                        _replace(op, module, declared, called)
 
 
-def _replace(op: Operation, module: Operation, declared: set[str]) -> None:
+def _called(found: Sequence[Operation]) -> frozenset[str]:
+    """The library functions of these operations that are too long to be inlined as often."""
+    instructions: Counter[str] = Counter()
+    for op in found:
+        type = op.results[0].type
+        is_vector = isinstance(type, VectorType)
+        wide = _library_type(type.element_type if is_vector else type)
+        lines = _INSTRUCTIONS[_FUNCTIONS[op.name]][FloatType(wide).width == 64]
+        instructions[_function(op.name, wide)] += lines * math.prod(type.shape if is_vector else ())
+    return frozenset(name for name, count in instructions.items() if count > _INLINED)
+
+
+def _has_wgmma(function: Operation) -> bool:
+    return any("wgmma" in op.name or "wgmma" in _assembly(op) for op in all_operations(function))
+
+
+def _assembly(op: Operation) -> str:
+    return str(op.attributes["asm_string"]) if op.name == "llvm.inline_asm" else ""
+
+
+def _replace(op: Operation, module: Operation, declared: set[str], called: frozenset[str]) -> None:
     ip = InsertionPoint(op)
     type = op.results[0].type
     if isinstance(type, VectorType):
         positions = list(itertools.product(*map(range, type.shape)))
         parts = [
             _call(
-                op.name, [vector.extract(value, [], list(at), ip=ip) for value in op.operands], ip
+                op.name,
+                [vector.extract(value, [], list(at), ip=ip) for value in op.operands],
+                called,
+                ip,
             )
             for at in positions
         ]
         made = vector.from_elements(type, parts, ip=ip)
         element = type.element_type
     else:
-        made, element = _call(op.name, list(op.operands), ip), type
-    _declare(op.name, element, module, declared)
+        made, element = _call(op.name, list(op.operands), called, ip), type
+    _declare(op.name, element, module, declared, called)
     op.results[0].replace_all_uses_with(made)
     op.erase()
 
 
-def _call(name: str, operands: list[Value], ip: InsertionPoint) -> Value:
+def _call(name: str, operands: list[Value], called: frozenset[str], ip: InsertionPoint) -> Value:
     """The function's value for scalars, computed in a type that the library supports."""
     type = operands[0].type
     wide = _library_type(type)
     if wide != type:
         operands = [arith.extf(wide, value, ip=ip) for value in operands]
-    result = call(_function(name, wide), operands, [wide], ip=ip).results[0]
+    function = _function(name, wide)
+    callee = _not_inlined(function) if function in called else function
+    result = call(callee, operands, [wide], ip=ip).results[0]
     return result if wide == type else arith.truncf(type, result, ip=ip)
 
 
@@ -101,12 +158,32 @@ def _function(name: str, type: Type) -> str:
     return f"__nv_{_FUNCTIONS[name]}{'f' if FloatType(type).width == 32 else ''}"
 
 
-def _declare(name: str, element: Type, module: Operation, declared: set[str]) -> None:
+def _not_inlined(function: str) -> str:
+    return function.replace("__nv_", "xtc_nv_")
+
+
+def _declare(
+    name: str, element: Type, module: Operation, declared: set[str], called: frozenset[str]
+) -> None:
+    """Declare the library's function, and define the one that is not inlined, once each."""
     wide = _library_type(element)
     function = _function(name, wide)
-    if function in declared:
-        return
-    declared.add(function)
-    count = 2 if name in _OF_TWO else 1
-    text = f"func.func private @{function}({', '.join([str(wide)] * count)}) -> {wide}"
-    declare(module, text)
+    outer = _not_inlined(function)
+    types = [str(wide)] * (2 if name in _OF_TWO else 1)
+    declaration = f"func.func private @{function}({', '.join(types)}) -> {wide}\n"
+    if function not in declared:
+        declared.add(function)
+        declare(module, declaration)
+    if function in called and outer not in declared:
+        declared.add(outer)
+        arguments = ", ".join(f"%x{number}: {type}" for number, type in enumerate(types))
+        values = ", ".join(f"%x{number}" for number in range(len(types)))
+        define(
+            module,
+            f"""{declaration}func.func private @{outer}({arguments}) -> {wide} attributes {{
+                llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline"]}} {{
+              %y = func.call @{function}({values}) : ({", ".join(types)}) -> {wide}
+              return %y : {wide}
+            }}""",
+            skip=[function],
+        )

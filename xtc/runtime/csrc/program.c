@@ -95,7 +95,8 @@ static void launch(const xtc_program *program, word kernel, word arguments, word
                         (uint32_t)which->count,
                         (const uint64_t *)arguments,
                         which->types,
-                        {0, 0, 0}};
+                        {0, 0, 0},
+                        which->label};
     on->driver->launch(on->device, on->queue, which->function, &given, NULL);
 }
 

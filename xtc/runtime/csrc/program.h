@@ -23,6 +23,7 @@ typedef struct {
     xtc_function function;
     uint64_t count;       // number of arguments
     const uint8_t *types; // their types, enum xtc_type
+    const char *label;    // the graph's operator, or NULL
 } xtc_program_kernel;
 
 struct xtc_program {

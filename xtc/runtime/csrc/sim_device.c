@@ -145,7 +145,7 @@ static int32_t launch(const sim_request *request)
     uint64_t function = request->arguments[0];
     const uint32_t *grid = request->grid, *cluster = request->cluster;
     xtc_launch given = {{grid[0], grid[1], grid[2]}, request->count, request->arguments + 1,
-                        request->types, {cluster[0], cluster[1], cluster[2]}};
+                        request->types, {cluster[0], cluster[1], cluster[2]}, NULL};
     const char *name = loader->function_name(function);
     if (!name)
         return xtc_fail(XTC_LAUNCH, "the kernel's module is not loaded");

@@ -210,7 +210,9 @@ static int32_t finish(sim_host *sim, uint64_t *result)
     uint32_t finished;
     double before = seconds(), stopped = 0;
     while ((finished = channel->finished) == sim->oldest) {
-        if (channel->state == SIM_FAILED || has_ended(sim))
+        // A later request may have failed after the oldest one was finished.
+        bool ended = channel->state == SIM_FAILED || has_ended(sim);
+        if (ended && channel->finished == finished)
             return failed(sim);
         double now = seconds(), passed = now - before;
         before = now;

@@ -97,10 +97,11 @@ int32_t xtc_engine_launch(xtc_device *device, xtc_queue queue, xtc_function func
                           const xtc_launch *launch, xtc_event *event)
 {
     size_t values = launch->count * sizeof *launch->arguments, types = launch->count;
+    size_t label = launch->label ? strlen(launch->label) + 1 : 0;
     int32_t status = check_launch(xtc_engine_of(device)->ops, launch);
     if (status)
-        return xtc_engine_stop(device, queue, status);
-    xtc_command *command = new_command(XTC_LAUNCH_KERNEL, values + types);
+        return xtc_engine_stop(device, queue, xtc_fail_launch(status, launch));
+    xtc_command *command = new_command(XTC_LAUNCH_KERNEL, values + types + label);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
     uint8_t *own_types = (uint8_t *)(command->arguments + launch->count);
@@ -112,6 +113,8 @@ int32_t xtc_engine_launch(xtc_device *device, xtc_queue queue, xtc_function func
         memcpy(command->arguments, launch->arguments, values);
         memcpy(own_types, launch->types, types);
     }
+    if (label)
+        command->launch.label = memcpy(own_types + types, launch->label, label);
     return xtc_give(device, queue, command, event);
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XTC_DRIVER_VERSION 2
+#define XTC_DRIVER_VERSION 3
 #define XTC_MESSAGE_BYTES 1024
 
 enum xtc_status {
@@ -57,6 +57,7 @@ typedef struct xtc_launch {
     const uint64_t *arguments; // each zero-extended to 64 bits
     const uint8_t *types;      // of each argument, enum xtc_type
     uint32_t cluster[3];       // blocks in x, y and z, divisors of the grid's
+    const char *label;         // of what the kernel computes, for messages; may be NULL
 } xtc_launch;
 
 typedef struct xtc_driver xtc_driver;
@@ -135,7 +136,7 @@ struct xtc_driver {
                            xtc_address source, uint64_t nbytes, uint32_t flags, xtc_event *event);
     int32_t (*fill)(xtc_device *device, xtc_queue queue, xtc_address address, uint32_t byte,
                     uint64_t nbytes, xtc_event *event);
-    // `launch` and the arrays it points to are copied.
+    // `launch`, its arrays and its label are copied. The message of a failure quotes the label.
     int32_t (*launch)(xtc_device *device, xtc_queue queue, xtc_function function,
                       const xtc_launch *launch, xtc_event *event);
     // Call a host function; a status other than XTC_OK stops the queue. It may use the device, but

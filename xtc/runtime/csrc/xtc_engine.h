@@ -43,7 +43,7 @@ typedef struct xtc_command {
     uint64_t destination, source, nbytes;
     uint32_t byte;
     xtc_function function;
-    xtc_launch launch; // its arguments and their types follow the command
+    xtc_launch launch; // its arguments, their types and its label follow the command
     int32_t (*callback)(void *);
     void *data;
     const xtc_driver *other_driver;

@@ -28,6 +28,14 @@ int32_t xtc_fail_with_report(int32_t status, const char *report, const char *sum
     return xtc_fail(status, "%.600s\nthe full report: %s", summary, path);
 }
 
+int32_t xtc_fail_launch(int32_t status, const xtc_launch *launch)
+{
+    if (!status || status == XTC_LOST || !launch->label)
+        return status;
+    return xtc_fail(status, "%s\nthe kernel was launched for operator '%.200s'", message,
+                    launch->label);
+}
+
 const char *xtc_message(void)
 {
     return message;

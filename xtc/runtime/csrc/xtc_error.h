@@ -11,6 +11,9 @@ int32_t xtc_fail(int32_t status, const char *format, ...) __attribute__((format(
 // The same with a longer report, which is written to a file.
 int32_t xtc_fail_with_report(int32_t status, const char *report, const char *summary);
 
+// After a failed launch, add its label to this thread's message; returns `status`.
+int32_t xtc_fail_launch(int32_t status, const xtc_launch *launch);
+
 // The table's functions of these names.
 const char *xtc_message(void);
 int32_t xtc_fail_with(int32_t status, const char *text);

@@ -26,7 +26,7 @@ int32_t xtc_work_run(xtc_device *device, const xtc_command *command)
     const xtc_engine_ops *ops = xtc_engine_of(device)->ops;
     switch (command->kind) {
     case XTC_LAUNCH_KERNEL:
-        return ops->start(device, command);
+        return xtc_fail_launch(ops->start(device, command), &command->launch);
     case XTC_CALL:
         return command->callback(command->data) ? XTC_CALLBACK : XTC_OK;
     case XTC_INTERNAL:
@@ -105,7 +105,7 @@ static void finish_first(xtc_device *device, xtc_engine *engine)
         kernel = kernel->next;
     engine->finishing = true;
     pthread_mutex_unlock(&engine->lock);
-    int32_t status = engine->ops->finish(device);
+    int32_t status = xtc_fail_launch(engine->ops->finish(device), &kernel->launch);
     pthread_mutex_lock(&engine->lock);
     engine->finishing = false;
     engine->kernels--;

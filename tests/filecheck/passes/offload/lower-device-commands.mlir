@@ -1,4 +1,4 @@
-// RUN: xtc-opt %s --lower-device-commands | FileCheck %s
+// RUN: xtc-opt %s --lower-device-commands --split-input-file | FileCheck %s
 
 // Device buffers become addresses, words of 64 bits. The host waits before it reads %h, which a copy
 // writes, and at its end, before memory is freed. Numbers stand for names, listed by the module.
@@ -61,6 +61,30 @@ module {
   func.func private @g.npu0.0(memref<4xf32, 1>, index, i32, f32, f64) attributes {xtc.device = "npu0"}
   func.func @g(%a: memref<4xf32, 1> {memref.on_device}, %n: index, %i: i32, %x: f32, %y: f64) {
     call @g.npu0.0(%a, %n, %i, %x, %y) {xtc.device = "npu0"} : (memref<4xf32, 1>, index, i32, f32, f64) -> ()
+    return
+  }
+}
+
+// -----
+
+// A kernel has a number for each list of graph nodes that it is launched for. What is never launched
+// has none.
+
+// CHECK:      module attributes {xtc.kernel_nodes = {{\[\["y0"\], \["y1", "y2"\]\]}}, xtc.kernels = {{\[\[}}"npu0", "k.npu0.0", "address"], ["npu0", "k.npu0.0", "address"]], xtc.residents = []}
+// CHECK:      func.func @k(
+// CHECK:        %[[FIRST:.*]] = arith.constant 0 : i64
+// CHECK:        call @xtc_launch(%[[FIRST]],
+// CHECK:        %[[SECOND:.*]] = arith.constant 1 : i64
+// CHECK:        call @xtc_launch(%[[SECOND]],
+// CHECK:        %[[THIRD:.*]] = arith.constant 0 : i64
+// CHECK:        call @xtc_launch(%[[THIRD]],
+module {
+  func.func private @k.npu0.0(memref<4xf32, 1>) attributes {xtc.device = "npu0", xtc.nodes = ["y0"]}
+  func.func private @k.npu0.1(memref<4xf32, 1>) attributes {xtc.device = "npu0", xtc.nodes = ["z"]}
+  func.func @k(%a: memref<4xf32, 1> {memref.on_device}) {
+    call @k.npu0.0(%a) {xtc.device = "npu0"} : (memref<4xf32, 1>) -> ()
+    call @k.npu0.0(%a) {xtc.device = "npu0", xtc.nodes = ["y1", "y2"]} : (memref<4xf32, 1>) -> ()
+    call @k.npu0.0(%a) {xtc.device = "npu0"} : (memref<4xf32, 1>) -> ()
     return
   }
 }

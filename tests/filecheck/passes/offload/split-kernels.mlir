@@ -83,7 +83,7 @@ module {
 
 // -----
 
-// Operations that are marked as one kernel, with their private buffer.
+// Operations that are marked as one kernel, with their private buffer. Each kernel's marks begin at 0.
 
 module {
   // CHECK:      func.func private @h.npu0.0(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)
@@ -92,7 +92,7 @@ module {
   // CHECK:        linalg.exp {xtc.kernel = 0 : i64} ins(%[[A]] : memref<4xf32>) outs(%[[T]] : memref<4xf32>)
   // CHECK:        linalg.exp {xtc.kernel = 0 : i64} ins(%[[T]] : memref<4xf32>) outs(%[[R]] : memref<4xf32>)
   // CHECK:      func.func private @h.npu0.1(
-  // CHECK:        linalg.exp {xtc.kernel = 1 : i64}
+  // CHECK:        linalg.exp {xtc.kernel = 0 : i64}
   // CHECK:      func.func private @h.npu0.2(
   // CHECK:        linalg.exp ins
   func.func private @h.npu0.0(%a: memref<4xf32>, %r: memref<4xf32>)

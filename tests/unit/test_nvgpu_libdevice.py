@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of NVIDIA's device library in PTX: inlined, or called if a kernel has many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from xtc import tile
+from xtc.tile import float32
+
+pytestmark = pytest.mark.slow
+
+
+class Sines(tile.Script):
+    """A thread of the only warp computes `count` sines."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def __call__(self, x_ptr: ~float32, y_ptr: ~float32) -> None:  # type: ignore[valid-type]
+        self.attrs.blocks = (1,)
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=float32, shape=[32 * self.count])
+        y = self.global_view(y_ptr, dtype=float32, shape=[32 * self.count])
+        a = self.load_global(x, offsets=[0], shape=[32 * self.count])
+        self.store_global(y, self.sin(a), offsets=[0])
+
+
+@pytest.mark.parametrize(("count", "calls"), [(16, 0), (64, 64)])
+def test_many_sines_are_calls_of_one_function(count: int, calls: int) -> None:
+    script: Any = Sines(count)
+    ptx = script.compile(None, None).ptx
+    assert ptx.count("call.uni") == calls
+    # Payne and Hanek's reduction reads the digits of 2 / pi, once in each inlined sine.
+    reductions = ptx.count("__cudart_i2opi_f;")
+    assert reductions == (1 if calls else count)
