@@ -151,18 +151,6 @@ class Expressions:
             return -value
         return ~value if isinstance(node.op, ast.Invert) else value
 
-    def _BoolOp(self, node: ast.BoolOp) -> Any:  # noqa: N802
-        """As in Python for constants; run-time operands are all evaluated."""
-        is_and = isinstance(node.op, ast.And)
-        found: Any = is_and
-        for part in node.values:
-            if not isinstance(found, Data) and bool(found) != is_and:
-                return found
-            value = self.evaluate(part)
-            both = isinstance(found, Data) and isinstance(value, Data | bool | int)
-            found = arithmetic.binary("and" if is_and else "or", found, value) if both else value
-        return found
-
     def _Compare(self, node: ast.Compare) -> Any:  # noqa: N802
         left, found = self.evaluate(node.left), None
         for operation, right_node in zip(node.ops, node.comparators, strict=True):
@@ -176,14 +164,6 @@ class Expressions:
                 found = result
             left = right
         return found
-
-    def _IfExp(self, node: ast.IfExp) -> Any:  # noqa: N802
-        condition = self.evaluate(node.test)
-        if not isinstance(condition, Data):
-            return self.evaluate(node.body if condition else node.orelse)
-        values = self.evaluate(node.body), self.evaluate(node.orelse)
-        self.require_going()
-        return arithmetic.select(condition, *values)
 
     def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
         found = getattr(self.evaluate(node.value), node.attr)

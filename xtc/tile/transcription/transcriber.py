@@ -14,7 +14,7 @@ from xtc.tile.instructions.elements import bind_attribute, with_part
 from xtc.tile.instructions.groups import ThreadGroup, group_left
 from xtc.tile.transcription import branches
 from xtc.tile.transcription.block_prints import block_of, print_result
-from xtc.tile.transcription.endings import truth
+from xtc.tile.transcription.choices import truth
 from xtc.tile.transcription.evaluation import Frame, bound_to, computed
 from xtc.tile.transcription.exits import (
     VALUE,
