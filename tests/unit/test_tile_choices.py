@@ -43,9 +43,9 @@ class Effects(tile.Script):
             )
 
     def count(self, counts, at):
-        one = self.register_tensor(dtype=int32, shape=[1], init=1)
+        single = self.register_tensor(dtype=int32, shape=[1], init=1)
         cell = self.global_view(~counts[at], dtype=int32, shape=[1])
-        return self.atomic.global_add(cell, one).item()
+        return self.atomic.global_add(cell, single).item()
 
 
 def in_python(n: int) -> tuple[list[int], list[int]]:

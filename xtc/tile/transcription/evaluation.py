@@ -40,6 +40,8 @@ class Frame:
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
         self.read: set[tuple[str, int]] = set()  # names that were read, and their values
+        self.returned: list[tuple[Any, Any]] | None = None  # values and their blocks, in a trial
+        self.result: Any = None  # zeros like what a loop may return
         outer = inspect.getclosurevars(function)
         self.outer = {**vars(builtins), **function.__globals__, **outer.nonlocals}
 
