@@ -39,6 +39,7 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
+        self.is_own = function.__module__.startswith(_OWN)
         self.read: set[tuple[str, int]] = set()  # names that were read, and their values
         self.returned: list[tuple[Any, Any]] | None = None  # values and their blocks, in a trial
         self.result: Any = None  # zeros like what a loop may return
@@ -79,7 +80,11 @@ class Expressions:
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
-        """Locate the operations and errors of the block at this syntax node."""
+        """Locate the operations and errors of the block at this syntax node; those of methods that
+        the language has are located at their call."""
+        if self.frame.is_own:
+            yield
+            return
         source = self.frame.source
         where = source.location(node)
         with (
@@ -188,6 +193,12 @@ class Expressions:
 
     def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
         value = self.evaluate(node.value)
+        if isinstance(value, Data | Memory | Pointer):
+            raise UserError(
+                f"a text cannot hold {value!r}",
+                notes=["the text is made when the kernel is compiled"],
+                hints=['self.printf("%d", n) and self.print_tensor("t = ", t) print on the device'],
+            )
         by_code: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
         how = by_code.get(node.conversion)
         spec = "" if node.format_spec is None else self.evaluate(node.format_spec)

@@ -204,7 +204,10 @@ class Transcriber(Loops):
 
     def _annassign_statement(self, node: ast.AnnAssign) -> None:
         if node.value is None:
-            raise UserError("a variable is declared with its value: x: int32 = 0")
+            raise UserError(
+                f"'{ast.unparse(node)}' declares a variable without a value",
+                hints=[f"{ast.unparse(node)} = 0"],
+            )
         value = self.evaluate(node.value)
         kind = self.evaluate(node.annotation)
         if isinstance(kind, DataType):
