@@ -23,6 +23,7 @@ from tests.unit.tile_instructions import (
     Philox,
     Prints,
     Scans,
+    ScatteredOutside,
     Tickets,
     Unpacked,
 )
@@ -104,6 +105,15 @@ def test_atomics_scatters_and_running_sums() -> None:
         np.testing.assert_array_equal(counts, [np.bincount(x.ravel(), minlength=8)] * 2)
         np.testing.assert_array_equal(sums, np.cumsum(x, 1) - x)
         np.testing.assert_array_equal(turned, x[:, ::-1])
+
+
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_a_scattered_store_drops_elements_outside(n: int) -> None:
+    program = ScatteredOutside()
+    for run in (program, program.check):
+        x = np.full(n, -1, np.int32)
+        run(n, x)
+        np.testing.assert_array_equal(x, [*[-1] * min(n, 4), *range(n - 4)])
 
 
 def test_atomics_return_distinct_values() -> None:
