@@ -13,7 +13,7 @@ from xtc.ir.mlir import Value
 from xtc.tile.transcription import branches
 from xtc.tile.transcription.evaluation import Expressions
 from xtc.tile.transcription.slots import Unset
-from xtc.tile.transcription.trials import Trial
+from xtc.tile.transcription.trials import Trial, has_calls
 from xtc.tile.types import boolean
 from xtc.tile.values import arithmetic
 from xtc.tile.values.runtime import Data, Scalar
@@ -57,7 +57,7 @@ class Choices(Expressions):
 
     def has_effects(self, node: ast.expr) -> bool:
         """Whether a run-time expression changes memory, waits or prints."""
-        if not any(isinstance(each, ast.Call) for each in ast.walk(node)):
+        if not has_calls(node):
             return False
         return Trial(self._names(), partial(self.evaluate, node), is_kept=False).has_effects
 

@@ -20,7 +20,7 @@ from xtc.tile.transcription.exits import LEFT, SKIPPED, exits, flag_names, witho
 from xtc.tile.transcription.kernel_ends import ENDED, ended_in
 from xtc.tile.transcription.slots import forget_set
 from xtc.tile.transcription.syntax import stored
-from xtc.tile.transcription.trials import Trial
+from xtc.tile.transcription.trials import Trial, has_calls
 from xtc.tile.values import arithmetic
 from xtc.tile.values.ranges import Range
 from xtc.tile.values.runtime import Data, RegisterTensor
@@ -96,16 +96,21 @@ class Loops(Endings):
         """Write out the iterations while the condition is constant; False if it is not, at first or
         after some of them."""
         for _ in range(_MOST_ITERATIONS):
-            tried = Trial(self._names(), partial(self.evaluate, node.test))
-            if tried.is_undone:
+            condition = self._tried(node.test)
+            if isinstance(condition, Data):
                 return False
-            if not tried.found:
+            if not condition:
                 return True
             self.block(node.body)
         raise UserError(
             f"a loop over constants has more than {_MOST_ITERATIONS} iterations",
             hints=["declare the loop variable as a run-time number: i: int32 = 0"],
         )
+
+    def _tried(self, test: ast.expr) -> Any:
+        """The value of a condition; one of run time leaves no effects."""
+        evaluate = partial(self.evaluate, test)
+        return Trial(self._names(), evaluate).found if has_calls(test) else evaluate()
 
     def _exits_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
         """The body of a loop with exits replaced, and the flags that they set."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ class Trial:
         found: its value; once undone, only its kind may be used.
         is_undone: whether its operations are removed again: always for run-time data, and for
             constants unless they are kept.
-        has_effects: whether its operations change memory, wait or print.
+        has_effects: whether its operations, now removed, change memory, wait or print.
     """
 
     def __init__(
@@ -36,13 +37,19 @@ class Trial:
         block = InsertionPoint.current.block
         before, count = state(frames), len(block.operations)
         self.found = evaluate()
-        added = [op.operation for op in block.operations][count:]
-        self.has_effects = any(map(_has_effect, added))
+        self.has_effects = False
         self.is_undone = isinstance(self.found, Data) or not is_kept
         if self.is_undone:
+            added = [op.operation for op in block.operations][count:]
+            self.has_effects = any(map(_has_effect, added))
             restore(before, state(frames))
             for op in reversed(added):
                 op.erase()
+
+
+def has_calls(node: ast.expr) -> bool:
+    """Whether an expression calls anything: no other one has effects."""
+    return any(isinstance(each, ast.Call) for each in ast.walk(node))
 
 
 def _has_effect(operation: Operation) -> bool:
