@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import unittest
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -57,6 +58,22 @@ def test_normal_numbers_have_mean_0_and_variance_1() -> None:
         np.testing.assert_array_equal(z, np.tile(np.arange(4), (2, 2)))
         drawn.append(y)
     np.testing.assert_allclose(drawn[0], drawn[1], rtol=1e-5, atol=1e-5)
+
+
+def uniform(bits: np.ndarray) -> Any:
+    """Random bits as numbers in [0, 1), as Tilus and Triton compute them."""
+    signed = bits.view(np.int32)
+    folded = np.where(signed < 0, ~signed, signed).astype(np.float32)
+    return np.multiply(folded, np.float32(4.6566127342e-10))
+
+
+@pytest.mark.slow
+def test_normal_numbers_are_those_of_tilus() -> None:
+    bits, y = np.zeros((2, 256), np.uint32), np.zeros(256, np.float32)
+    tile_compatible.Drawn()(1 << 40 | 5, bits, y)
+    a, b = uniform(bits[0]), uniform(bits[1])
+    expected = np.sqrt(-2 * np.log(np.maximum(a, 1e-7))) * np.cos(2 * np.pi * b)
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow

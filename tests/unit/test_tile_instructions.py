@@ -23,6 +23,7 @@ from tests.unit.tile_instructions import (
     Philox,
     Prints,
     Scans,
+    ScatteredOutside,
     Tickets,
     Unpacked,
 )
@@ -104,6 +105,15 @@ def test_atomics_scatters_and_running_sums() -> None:
         np.testing.assert_array_equal(counts, [np.bincount(x.ravel(), minlength=8)] * 2)
         np.testing.assert_array_equal(sums, np.cumsum(x, 1) - x)
         np.testing.assert_array_equal(turned, x[:, ::-1])
+
+
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_a_scattered_store_drops_elements_outside(n: int) -> None:
+    program = ScatteredOutside()
+    for run in (program, program.check):
+        x = np.full(n, -1, np.int32)
+        run(n, x)
+        np.testing.assert_array_equal(x, [*[-1] * min(n, 4), *range(n - 4)])
 
 
 def test_atomics_return_distinct_values() -> None:
@@ -211,7 +221,9 @@ def test_random_numbers_are_those_of_philox() -> None:
         assert [f"{word:08x}" for word in bits[:, 0]] == [
             *("6627e8d5", "e169c58d", "bc57ac4c", "9b00dbd8")
         ]
-        np.testing.assert_array_equal(numbers, (bits[0] >> 8).astype(np.float32) / 2**24)
+        signed = bits[0].view(np.int32)
+        folded = np.where(signed < 0, ~signed, signed).astype(np.float32)
+        np.testing.assert_array_equal(numbers, folded * np.float32(4.6566127342e-10))
         assert len(np.unique(bits)) == bits.size
 
 

@@ -60,6 +60,19 @@ class Normal(tile.Script):
         self.store_global(z, self.repeat(four, [2, 2]), offsets=[0, 0])
 
 
+class Drawn(tile.Script):
+    """Random bits, and normally distributed numbers."""
+
+    def __call__(self, seed: tile.uint64, bits_ptr: ~tile.uint32, y_ptr: ~tile.float32):
+        self.attrs.blocks, self.attrs.warps = 1, 1
+        at = self.register_tensor(dtype=tile.uint32, shape=[256], init=lambda i: i)
+        bits = self.global_view(bits_ptr, dtype=tile.uint32, shape=[2, 256])
+        for row, numbers in enumerate(self.randint4x(seed, at)[:2]):
+            self.store_global(bits, numbers, offsets=[row, 0], dims=[1])
+        y = self.global_view(y_ptr, dtype=tile.float32, shape=[256])
+        self.store_global(y, self.randn(seed, at), offsets=[0])
+
+
 class Widened(tile.Script):
     """y = x, of a narrow type, as float32."""
 

@@ -240,3 +240,14 @@ class BrainFunctions(tile.Script):
         here = self.abs(self.load_global(x, offsets=[0], shape=[64]))
         self.sync()
         self.store_global(y, self.exp(self.sqrt(self.round(here))), offsets=[0])
+
+
+class ScatteredOutside(tile.Script):
+    """Stores the elements of which the index is below n, and no others."""
+
+    def __call__(self, n: int32, x_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        x = self.global_view(x_ptr, dtype=int32, shape=[n])
+        at = self.register_tensor(dtype=int32, shape=[32], init=lambda i: i)
+        self.store_global_scatter(x, dim=0, indices=at + 4, values=at)

@@ -49,6 +49,28 @@ def with_line(source: Path, number: int, folder: Path, line: str = "pass") -> Mo
     return module
 
 
+def weakened(line: str) -> dict[str, str]:
+    """Weaker statements in place of one that orders others, with a name for each mistake."""
+    found: dict[str, str] = {}
+    if "wgmma" not in line and (group := re.search(r"wait_group\(([^,()]+)", line)):
+        found["one group too many"] = line.replace(group[0], f"{group[0]} + 1")
+    if wait := re.search(r"(mbarrier\.wait\(.*phase=)(.+)\)$", line):
+        found["other parity"] = line.replace(wait[0], f"{wait[1]}({wait[2]}) ^ 1)")
+    if count := re.search(r"mbarrier\.alloc\((\[.*\]|[^\[]+)\)$", line):
+        counts = count[1] if count[1].startswith("[") else f"[{count[1]}]"
+        made = f"alloc([count + 1 for count in {counts}])"
+        found["one arrival too many"] = line.replace(f"alloc({count[1]})", made) + (
+            "" if count[1].startswith("[") else "[0]"
+        )
+    if line == "self.sync()":
+        found["one warp"] = "with self.single_warp(): self.sync()"
+    if line.startswith("self.copy_async_wait"):
+        found["no wait"] = "self.copy_async_commit_group()"
+    if re.search(r'sem="\w+"', line):
+        found["relaxed"] = re.sub(r'sem="\w+"', 'sem="relaxed"', line)
+    return found
+
+
 def marked(source: Path, mark: str) -> int:
     """The number of the line that ends with a mark."""
     lines = source.read_text().splitlines()

@@ -466,7 +466,8 @@ def _global(value: Any, name: str) -> GlobalTensor:
     if not isinstance(value, GlobalTensor):
         raise UserError(
             f"{name} takes a global tensor, not {value!r}",
-            hints=["self.global_view(pointer, dtype=..., shape=...)"],
+            hints=_other_memory(name, value, SharedTensor, "global", "shared")
+            or ["self.global_view(pointer, dtype=..., shape=...)"],
         )
     return value
 
@@ -475,7 +476,14 @@ def _shared(value: Any, name: str) -> SharedTensor:
     if not isinstance(value, SharedTensor):
         raise UserError(
             f"{name} takes a shared tensor, not {value!r}",
-            hints=["self.shared_tensor(dtype=..., shape=...)"],
+            hints=_other_memory(name, value, GlobalTensor, "shared", "global")
+            or ["self.shared_tensor(dtype=..., shape=...)"],
         )
     memory.require_live(value, name)
     return value
+
+
+def _other_memory(name: str, value: Any, memory: type, here: str, there: str) -> list[str]:
+    """The instruction that takes a tensor in the other memory."""
+    is_other = isinstance(value, memory) and name in (f"load_{here}", f"store_{here}")
+    return [f"self.{name.replace(here, there)} does"] if is_other else []

@@ -154,4 +154,8 @@ def bind_attribute(owner: Any, name: str, value: Any) -> None:
             f"an attribute of {owner!r} cannot be assigned",
             hints=["self.assign(x, y) changes a tile, x = y binds the name to another one"],
         )
+    if name == "attrs":
+        raise UserError(
+            "self.attrs cannot be assigned", hints=["self.attrs.blocks = ..., self.attrs.warps = 4"]
+        )
     setattr(owner, name, value)

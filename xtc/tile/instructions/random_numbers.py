@@ -10,12 +10,15 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.tile.instructions.shapes import tensor_of
 from xtc.tile.types import float32, int32, uint32, uint64
-from xtc.tile.values.arithmetic import binary, cast, unary
+from xtc.tile.values.arithmetic import binary, cast, select, unary
 from xtc.tile.values.runtime import Data, RegisterTensor
 
 _MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 _KEY_STEPS = 0x9E3779B9, 0xBB67AE85
 _LOW = 0xFFFFFFFF
+_SCALE = 4.6566127342e-10
+_LEAST = 1e-7
+"""Of the numbers whose logarithm is taken, as in Tilus 0.2 and Triton."""
 
 
 class RandomNumbers:
@@ -88,14 +91,18 @@ def philox(seed: Any, offset: RegisterTensor, rounds: int) -> tuple[Any, Any, An
 
 
 def uniform(bits: Any) -> Data:
-    """A float32 in [0, 1) from the upper 24 bits of each number."""
-    number = cast(cast(binary("rshift", bits, 8), int32), float32)
-    return binary("mul", number, 2.0**-24)
+    """A float32 in [0, 1) from 31 bits of each number, with the results of Tilus and Triton.
+
+    A number with the sign bit is complemented first; the factor is the float32 before 2^-31.
+    """
+    number = cast(bits, int32)
+    folded = select(binary("lt", number, 0), binary("xor", number, -1), number)
+    return binary("mul", cast(folded, float32), _SCALE)
 
 
 def normal(a: Any, b: Any, wave: str = "cos") -> Data:
-    """A normally distributed float32 from two numbers in [0, 1): sqrt(-2 ln(1 - a)) cos(2 pi b)."""
-    square = binary("mul", unary("log", binary("sub", 1.0, a)), -2.0)
+    """A normally distributed float32 from two numbers in [0, 1): sqrt(-2 ln a) cos(2 pi b)."""
+    square = binary("mul", unary("log", binary("max", a, _LEAST)), -2.0)
     return binary("mul", unary("sqrt", square), unary(wave, binary("mul", b, 2 * math.pi)))
 
 

@@ -127,7 +127,7 @@ class Exchange(BlockPart):
         numbers = np.flatnonzero(inside)
         order = numbers[np.argsort(where.reshape(-1)[numbers], kind="stable")]
         places, bits = where.reshape(-1)[order], value.reshape(-1)[order].view(np.uint8)
-        bits = bits.reshape(len(order), -1)
+        bits = bits.reshape(len(order), value.dtype.itemsize)
         wrong = (places[1:] == places[:-1]) & (bits[1:] != bits[:-1]).any(axis=1)
         if wrong.any():
             mask = np.zeros(where.size, bool)
@@ -137,7 +137,7 @@ class Exchange(BlockPart):
                 "a scattered store writes several elements to one location: any one may remain",
                 None,
                 elements(mask.reshape(where.shape)),
-                "use distinct indices, or combine the elements by atomic instructions",
+                "use distinct indices, or atomic instructions; an index outside stores nothing",
             )
 
     def _scattered(

@@ -95,14 +95,14 @@ def branch(
 ) -> None:
     """Two run-time branches; slots that they change get the values of the branch that ran."""
     made = scf.IfOp(condition, has_else=True)
-    before, held = _state(frames), contents(frames)
-    after: list[_State] = []
+    before, held = state(frames), contents(frames)
+    after: list[State] = []
     for block, body in zip((made.then_block, made.else_block), bodies, strict=True):
         with InsertionPoint(block):
             body()
         require_same(held)
-        after.append(_state(frames))
-        _restore(before, after[-1])
+        after.append(state(frames))
+        restore(before, after[-1])
     merged = _Merge((made.then_block, made.else_block), after, set(before.tiles))
     positions = dict.fromkeys([*after[0].names, *after[1].names])
     owners = {**after[0].owners, **after[1].owners}
@@ -127,13 +127,13 @@ def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> No
     threads = (begin, size)
     made = scf.IfOp(in_group(begin, size))
     kept = _known_to(frames, threads)
-    before, held = _state(frames), contents(frames)
+    before, held = state(frames), contents(frames)
     with InsertionPoint(made.then_block):
         body()
         scf.yield_([])
     require_same(held)
-    after = _state(frames)
-    _restore(before, after)
+    after = state(frames)
+    restore(before, after)
     for position, (names, key) in after.owners.items():
         old, lost = before.names.get(position, _MISSING), kept.get(position)
         if not _is_same(old, after.names[position]):
@@ -193,7 +193,7 @@ def _after(value: Any, results: Sequence[Value]) -> Any:
 
 
 @dataclass
-class _State:
+class State:
     """The value of every name and of every tile."""
 
     names: dict[tuple[int, str], Any]
@@ -211,17 +211,19 @@ class _Tile:
     is_stale: bool
 
 
-def _state(frames: Frames) -> _State:
+def state(frames: Frames) -> State:
+    """What names, attributes, elements and tiles hold now."""
     names, owners = {}, {}
     for holder, key, value in changed(frames):
         names[id(holder), key] = value
         owners[id(holder), key] = (holder, key)
     found = [slot.tile for slot in slots(frames, set()) if hasattr(slot, "tile")]
     tiles = {id(tile): _Tile(tile, tile.raw, tile.is_stale) for tile in found}
-    return _State(names, owners, tiles, ended_in(frames) is True)
+    return State(names, owners, tiles, ended_in(frames) is True)
 
 
-def _restore(before: _State, after: _State) -> None:
+def restore(before: State, after: State) -> None:
+    """Let names, attributes, elements and tiles hold what they held before."""
     for position, (names, key) in after.owners.items():
         if position in before.names:
             names[key] = before.names[position]
@@ -231,7 +233,7 @@ def _restore(before: _State, after: _State) -> None:
         held.tile.value, held.tile.is_stale = held.value, held.is_stale
 
 
-def _both(states: Sequence[_State], position: tuple[int, str]) -> list[Any]:
+def _both(states: Sequence[State], position: tuple[int, str]) -> list[Any]:
     return [state.names.get(position, _MISSING) for state in states]
 
 
@@ -243,7 +245,7 @@ class _Merge:
     does not run, so it yields any value."""
 
     def __init__(
-        self, blocks: tuple[Block, Block], after: Sequence[_State], known: set[int]
+        self, blocks: tuple[Block, Block], after: Sequence[State], known: set[int]
     ) -> None:
         self.blocks, self.after, self.known = blocks, after, known
         self.ended = [state.has_ended for state in after]

@@ -9,16 +9,15 @@ from functools import partial
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.ir.mlir import Value
 from xtc.tile.instructions.groups import group_left
 from xtc.tile.transcription import branches
-from xtc.tile.transcription.evaluation import Expressions
+from xtc.tile.transcription.choices import Choices, truth
 from xtc.tile.transcription.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.transcription.slots import Unset
 from xtc.tile.values import arithmetic
 
 
-class Endings(Expressions):
+class Endings(Choices):
     """Transcribes statements under the condition that the kernel has not ended."""
 
     ends: Ends
@@ -61,16 +60,3 @@ class Endings(Expressions):
         """Whether statements of this frame may end the kernel."""
         known = {**self.frame.outer, **self.frame.names, "self": self.frame.names.get("self")}
         return self.ends.may_end(body, known.get)
-
-    def _names(self) -> list[dict[str, Any]]:
-        return [frame.names for frame in self.frames]  # type: ignore[misc]
-
-
-def truth(condition: Any) -> Value:
-    """A condition as a value of type i1. Raises UserError for a tile."""
-    found = arithmetic.data(condition)
-    if found.shape:
-        raise UserError(
-            f"a condition is {found!r}", hints=["use where, or any(...) and all(...) of it"]
-        )
-    return found.value if found.dtype.kind == "bool" else arithmetic.binary("ne", found, 0).value

@@ -39,7 +39,10 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
+        self.is_own = function.__module__.startswith(_OWN)
         self.read: set[tuple[str, int]] = set()  # names that were read, and their values
+        self.returned: list[tuple[Any, Any]] | None = None  # values and their blocks, in a trial
+        self.result: Any = None  # zeros like what a loop may return
         outer = inspect.getclosurevars(function)
         self.outer = {**vars(builtins), **function.__globals__, **outer.nonlocals}
 
@@ -77,7 +80,11 @@ class Expressions:
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
-        """Locate the operations and errors of the block at this syntax node."""
+        """Locate the operations and errors of the block at this syntax node; those of methods that
+        the language has are located at their call."""
+        if self.frame.is_own:
+            yield
+            return
         source = self.frame.source
         where = source.location(node)
         with (
@@ -151,18 +158,6 @@ class Expressions:
             return -value
         return ~value if isinstance(node.op, ast.Invert) else value
 
-    def _BoolOp(self, node: ast.BoolOp) -> Any:  # noqa: N802
-        """As in Python for constants; run-time operands are all evaluated."""
-        is_and = isinstance(node.op, ast.And)
-        found: Any = is_and
-        for part in node.values:
-            if not isinstance(found, Data) and bool(found) != is_and:
-                return found
-            value = self.evaluate(part)
-            both = isinstance(found, Data) and isinstance(value, Data | bool | int)
-            found = arithmetic.binary("and" if is_and else "or", found, value) if both else value
-        return found
-
     def _Compare(self, node: ast.Compare) -> Any:  # noqa: N802
         left, found = self.evaluate(node.left), None
         for operation, right_node in zip(node.ops, node.comparators, strict=True):
@@ -176,14 +171,6 @@ class Expressions:
                 found = result
             left = right
         return found
-
-    def _IfExp(self, node: ast.IfExp) -> Any:  # noqa: N802
-        condition = self.evaluate(node.test)
-        if not isinstance(condition, Data):
-            return self.evaluate(node.body if condition else node.orelse)
-        values = self.evaluate(node.body), self.evaluate(node.orelse)
-        self.require_going()
-        return arithmetic.select(condition, *values)
 
     def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
         found = getattr(self.evaluate(node.value), node.attr)
@@ -206,6 +193,12 @@ class Expressions:
 
     def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
         value = self.evaluate(node.value)
+        if isinstance(value, Data | Memory | Pointer):
+            raise UserError(
+                f"a text cannot hold {value!r}",
+                notes=["the text is made when the kernel is compiled"],
+                hints=['self.printf("%d", n) and self.print_tensor("t = ", t) print on the device'],
+            )
         by_code: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
         how = by_code.get(node.conversion)
         spec = "" if node.format_spec is None else self.evaluate(node.format_spec)

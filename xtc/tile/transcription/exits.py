@@ -15,9 +15,6 @@ from collections.abc import Sequence
 LEFT, SKIPPED = ".left", ".skipped"
 """Flags of a loop and of an iteration that have ended; not valid identifiers."""
 
-VALUE = ".value"
-"""The name of a function's return value."""
-
 _FLAGS: dict[type[ast.stmt], str] = {
     ast.Break: LEFT,
     ast.Continue: SKIPPED,
@@ -69,42 +66,6 @@ def left_in_group(body: Sequence[ast.stmt]) -> ast.stmt | None:
         ):
             return statement
     return None
-
-
-def early_returns(body: Sequence[ast.stmt]) -> list[ast.Return]:
-    """The returns of a value, or of none, in branches and loops."""
-    inner = [statement for statement in body if not isinstance(statement, ast.Return)]
-    nodes = (node for statement in inner for node in ast.walk(statement))
-    return [node for node in nodes if isinstance(node, ast.Return)]
-
-
-def returns_value(body: Sequence[ast.stmt]) -> bool:
-    """Whether a return in these statements has a value."""
-    nodes = (node for statement in body for node in ast.walk(statement))
-    values = [node.value for node in nodes if isinstance(node, ast.Return)]
-    return any(value is not None and ast.unparse(value) != "None" for value in values)
-
-
-def with_values(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements with returns replaced by assignments to `VALUE`. The code after a branch that
-    may return is moved into the paths that do not return."""
-    result: list[ast.stmt] = []
-    for number, statement in enumerate(body):
-        if isinstance(statement, ast.Return):
-            value = statement.value or ast.copy_location(ast.Constant(None), statement)
-            target = ast.copy_location(ast.Name(VALUE, ast.Store()), statement)
-            result.append(ast.copy_location(ast.Assign([target], value), statement))
-            return result
-        if isinstance(statement, KernelEnd):
-            return [*result, statement]
-        if not (isinstance(statement, ast.If) and exits([statement], ast.Return)):
-            result.append(statement)
-            continue
-        rest = body[number + 1 :]
-        ways = [with_values([*way, *rest]) for way in (statement.body, statement.orelse)]
-        result.append(ast.copy_location(ast.If(statement.test, *ways), statement))
-        return result
-    return result
 
 
 def flag_names(kinds: set[type[ast.stmt]]) -> list[str]:

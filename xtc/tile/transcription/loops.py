@@ -13,12 +13,14 @@ from xtc.core.errors import UserError
 from xtc.ir.builders.tile import assume
 from xtc.ir.mlir import Value
 from xtc.tile.transcription import branches
-from xtc.tile.transcription.endings import Endings, truth
+from xtc.tile.transcription.choices import truth
+from xtc.tile.transcription.endings import Endings
 from xtc.tile.transcription.evaluation import constant_items
 from xtc.tile.transcription.exits import LEFT, SKIPPED, exits, flag_names, without_exits
 from xtc.tile.transcription.kernel_ends import ENDED, ended_in
 from xtc.tile.transcription.slots import forget_set
 from xtc.tile.transcription.syntax import stored
+from xtc.tile.transcription.trials import Trial, has_calls
 from xtc.tile.values import arithmetic
 from xtc.tile.values.ranges import Range
 from xtc.tile.values.runtime import Data, RegisterTensor
@@ -76,7 +78,11 @@ class Loops(Endings):
     def _unless_left(self, test: ast.expr, flags: set[str]) -> Value:
         going, flag = self._going(flags), self.frames[0].names[ENDED]
         carried, flag.ended = flag.ended, False
-        holds = arithmetic.data(self.condition(test))
+        if self.has_effects(test):  # not after the loop was left
+            sides = partial(self._truth_of, test), partial(arithmetic.data, False)
+            holds = self.chosen(going, *sides)
+        else:
+            holds = arithmetic.data(self.condition(test))
         flag.ended = carried
         return truth(arithmetic.binary("and", arithmetic.cast(holds, going.dtype), going))
 
@@ -90,7 +96,7 @@ class Loops(Endings):
         """Write out the iterations while the condition is constant; False if it is not, at first or
         after some of them."""
         for _ in range(_MOST_ITERATIONS):
-            condition = self.evaluate(node.test)
+            condition = self._tried(node.test)
             if isinstance(condition, Data):
                 return False
             if not condition:
@@ -100,6 +106,11 @@ class Loops(Endings):
             f"a loop over constants has more than {_MOST_ITERATIONS} iterations",
             hints=["declare the loop variable as a run-time number: i: int32 = 0"],
         )
+
+    def _tried(self, test: ast.expr) -> Any:
+        """The value of a condition; one of run time leaves no effects."""
+        evaluate = partial(self.evaluate, test)
+        return Trial(self._names(), evaluate).found if has_calls(test) else evaluate()
 
     def _exits_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
         """The body of a loop with exits replaced, and the flags that they set."""

@@ -6,29 +6,34 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from types import FunctionType
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.ir.mlir import InsertionPoint
 from xtc.tile.instructions.elements import bind_attribute, with_part
 from xtc.tile.instructions.groups import ThreadGroup, group_left
 from xtc.tile.transcription import branches
 from xtc.tile.transcription.block_prints import block_of, print_result
-from xtc.tile.transcription.endings import truth
+from xtc.tile.transcription.choices import truth
 from xtc.tile.transcription.evaluation import Frame, bound_to, computed
-from xtc.tile.transcription.exits import (
-    VALUE,
-    KernelEnd,
-    early_returns,
-    exits,
-    left_in_group,
-    returns_value,
-    with_values,
-)
+from xtc.tile.transcription.exits import KernelEnd, left_in_group
 from xtc.tile.transcription.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.transcription.loops import Loops
+from xtc.tile.transcription.returns import (
+    VALUE,
+    early_returns,
+    fitted,
+    like,
+    returning_loop,
+    returns_value,
+    with_end,
+    with_values,
+)
 from xtc.tile.transcription.slots import Ended, Unset
 from xtc.tile.transcription.syntax import in_parts, loaded, syntax_of
+from xtc.tile.transcription.trials import Trial
 from xtc.tile.types import DataType
 from xtc.tile.values import arithmetic
 from xtc.tile.values.idioms import of_python
@@ -80,11 +85,14 @@ class Transcriber(Loops):
         if conditional:
             self._refuse_early(body, conditional[0])
             self.frame.names[VALUE] = None
-            body = with_values(body)
+            loop = returning_loop(body)
+            body = with_values(body if loop is None else with_end(body, loop))
+            if loop is not None:
+                self._find_result(body, loop)
         self.block(body)
 
     def _refuse_early(self, body: Sequence[ast.stmt], first: ast.stmt) -> None:
-        """Raise UserError for a return of a value in a loop, or of None in a branch or loop."""
+        """Raise UserError for a return of None in a branch or loop, and of a value in a kernel."""
         if not returns_value(body):
             with self.at(first):
                 raise UserError(
@@ -92,10 +100,22 @@ class Transcriber(Loops):
                     notes=["a bare return there ends the kernel, not only the method"],
                     hints=["write return to end the kernel, or make the rest conditional"],
                 )
-        for statement in body:
-            if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
-                with self.at(statement):
-                    raise UserError("a loop of a kernel returns no value", hints=["use break"])
+        if len(self.frames) == 1:
+            with self.at(first):
+                raise kernel_returns()
+
+    def _find_result(self, body: Sequence[ast.stmt], loop: ast.stmt) -> None:
+        """Transcribe a method that returns in a loop once for the types of what it returns."""
+        frame = self.frame
+        found: list[tuple[Any, Any]] = []
+        frame.returned = found
+        outer = InsertionPoint.current.block
+        Trial(self._names(), partial(self.block, body), is_kept=False)
+        frame.returned = None
+        if any(block != outer for _, block in found):
+            with self.at(loop):
+                frame.result = like([value for value, _ in found])
+            frame.names[VALUE] = frame.result
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Transcribe statements up to a return, those after a possible end conditionally."""
@@ -142,6 +162,11 @@ class Transcriber(Loops):
                 )
 
     def _bind_name(self, name: str, value: Any) -> None:
+        if name == VALUE and self.frame.returned is not None:
+            self.frame.returned.append((value, InsertionPoint.current.block))
+        if name == VALUE and self.frame.result is not None:
+            self.frame.names[name] = fitted(value, self.frame.result)
+            return
         before = self.frame.names.get(name)
         if isinstance(before, Scalar) and isinstance(value, int | float):
             value = arithmetic.cast(value, before.dtype) if _fits(value, before.dtype) else value
@@ -170,7 +195,7 @@ class Transcriber(Loops):
         value = None if node.value is None else self.evaluate(node.value)
         self.frame.names[VALUE] = value
         if value is not None and len(self.frames) == 1:
-            raise UserError("a kernel returns nothing", hints=["write it: self.store_global(...)"])
+            raise kernel_returns()
 
     def _assign_statement(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
@@ -179,11 +204,14 @@ class Transcriber(Loops):
 
     def _annassign_statement(self, node: ast.AnnAssign) -> None:
         if node.value is None:
-            raise UserError("a variable is declared with its value: x: int32 = 0")
+            raise UserError(
+                f"'{ast.unparse(node)}' declares a variable without a value",
+                hints=[f"{ast.unparse(node)} = 0"],
+            )
         value = self.evaluate(node.value)
         kind = self.evaluate(node.annotation)
         if isinstance(kind, DataType):
-            value = arithmetic.cast(value, kind)
+            value = arithmetic.cast(_number(value, node.target, kind), kind)
         if isinstance(node.target, ast.Name):
             self.frame.names[node.target.id] = value
         else:
@@ -248,5 +276,21 @@ class Transcriber(Loops):
         branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
 
 
+def _number(value: Any, target: ast.expr, kind: DataType) -> Any:
+    """A value for a variable that is annotated with the type of a number."""
+    if isinstance(value, Data) and prod(value.shape) != 1:
+        raise UserError(
+            f"'{ast.unparse(target)}: {kind}' declares a number, and its value is {value!r}",
+            notes=["the type of a tile is not annotated"],
+            hints=["self.cast(x, dtype=...) converts a tile, x[0].item() reads an element"],
+        )
+    return value
+
+
 def _fits(value: Any, dtype: DataType) -> bool:
     return dtype.is_float() or isinstance(value, int)
+
+
+def kernel_returns() -> UserError:
+    """The error for a kernel that returns a value."""
+    return UserError("a kernel returns nothing", hints=["write it: self.store_global(...)"])

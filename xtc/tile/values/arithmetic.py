@@ -122,9 +122,10 @@ def binary(name: str, a: Any, b: Any) -> Data:
     if name == "truediv" and not dtype.is_float():
         name = "floordiv"  # as in C
     if name not in table:
+        other = int32 if dtype.is_float() else float32
         raise UserError(
             f"{name} does not take values of type {dtype}",
-            hints=["convert it first: self.cast(x, dtype=float32)"],
+            hints=[f"convert it first: self.cast(x, dtype={other})"],
         )
     if name in ("floordiv", "mod") and not dtype.is_float():
         return _divided(name, table, left, right, b)

@@ -21,6 +21,7 @@ _OF_TILES = frozenset(
 """Instructions that are array methods elsewhere."""
 
 _BLOCK = "a kernel says what a whole block does: self.single_thread() lets one of its threads run"
+_GROUP = "call one of its instructions, as self.mbarrier.arrive(barrier)"
 _TILE = "self.register_tensor(dtype=..., shape=[...], init=...), a number or a function of indices"
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -35,6 +36,8 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "softmax": "self.max, self.exp and self.sum compute it",
         "program_id": "self.blockIdx.x",
         "num_programs": "self.gridDim.x",
+        **dict.fromkeys(("cdiv", "ceildiv", "ceil_div"), "self.utils.cdiv(a, b)"),
+        **dict.fromkeys(("atomic_add", "atomicAdd"), "self.atomic.global_add(tensor, values)"),
         "load": "self.load_global or self.load_shared",
         "store": "self.store_global or self.store_shared",
         **dict.fromkeys(("arange", "zeros", "ones", "full", "empty"), _TILE),
@@ -86,6 +89,15 @@ _ARGUMENTS: Mapping[str, str] = MappingProxyType(
 _MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "'Dim3' object is not subscriptable": "self.blockIdx.x, .y and .z",
+        "'Barrier' object is not subscriptable": "alloc([1, 1]) makes a list, alloc(1) an mbarrier",
+        "'Pointer' object is not subscriptable": "self.global_view(p, dtype=, shape=) has elements",
+        "'Range' object is not subscriptable": "a range is for loops: for i in range(n)",
+        "'Fence' object is not callable": "self.fence.proxy_async()",
+        "'(Atomic|Cluster|MBarrier|Tma|Wgmma)' object is not callable": _GROUP,
+        "not supported between instances of": "load a tensor in memory into registers first",
+        "doesn't define __round__": "self.round(x)",
+        "'tuple' object does not support item assignment": "assign the whole tuple",
+        "No such file": "read files before the kernel is compiled, and pass arrays to it",
         "'(Register|Global|Shared)Tensor' has no len": "x.shape has the sizes",
         "bad operand type for unary": "numbers and tiles are operands",
         "'RegisterTensor' object is not iterable": "self.sum(x) reduces it; x[0] is an element",
@@ -96,6 +108,27 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Hints for Python's own messages."""
+
+_OF_SHARED: Mapping[str, str] = MappingProxyType(
+    {
+        "T": "s.transpose()",
+        **dict.fromkeys(("reshape", "view"), "self.reshape_shared(s, shape)"),
+        **dict.fromkeys(("load", "item"), "self.load_shared(s), or s[i, j].item()"),
+        **dict.fromkeys(("store", "copy_"), "self.store_shared(s, tile)"),
+    }
+)
+"""Names of shared tensors elsewhere."""
+
+_OF_VALUES: Mapping[str, list[str]] = MappingProxyType(
+    {
+        "RegisterTensor": ["it has dtype, shape and to(dtype); instructions are self.sum(x), ..."],
+        "SharedTensor": ["it has dtype, shape, nbytes, transpose() and s[i]"],
+        "GlobalTensor": ["it has dtype, shape and g[i, j]; self.load_global(g, ...) loads a tile"],
+        "Scalar": ["it has operators, and functions of Python's math: math.exp(x)"],
+        "Pointer": ["self.global_view(p, dtype=..., shape=...) is a tensor over this memory"],
+    }
+)
+"""Hints for unknown attributes of values of run time."""
 
 _PYTHON: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -156,6 +189,8 @@ def name_hints(name: str) -> list[str]:
     """Hints for a name that is not defined."""
     if name == "tilus":
         return ["import xtc.tile as tilus"]
+    if name in _NAMES:
+        return [_NAMES[name]]
     if name not in _MODULES:
         return []
     return [
@@ -181,12 +216,15 @@ def error_hints(error: Exception) -> list[str]:
 def _attribute_hints(name: str, owner: object) -> list[str]:
     if type(owner).__name__ in ("RegisterTensor", "Scalar") and name in _OF_TILES:
         return _of_tile(name)
+    if type(owner).__name__ == "SharedTensor" and name in _OF_SHARED:
+        return [_OF_SHARED[name]]
     if name in _NAMES:
         return [_NAMES[name]]
     if hasattr(type(owner), "blockIdx"):
         known = [each for each in dir(owner) if not each.startswith("_")]
         return close_match(name, known) or ["write a method of this name, or set it in __init__"]
-    return close_match(name, (each for each in dir(owner) if not each.startswith("_")))
+    known = [each for each in dir(owner) if not each.startswith("_")]
+    return close_match(name, known) or _OF_VALUES.get(type(owner).__name__, [])
 
 
 def in_words(text: str) -> str:
