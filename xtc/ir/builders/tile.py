@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.attributes import CLUSTER, PROMISE, TF32, WARPS
 from xtc.ir.mlir import (
+    ArrayAttr,
     Attribute,
     BlockArgument,
     BoolAttr,
@@ -109,9 +110,14 @@ def sync() -> None:
     _make("sync")
 
 
-def dot(a: Value, b: Value, c: Value, *, tf32: bool = False) -> Value:
-    """`a @ b + c`, accumulated in the type of `c`; `tf32` rounds float32 operands to tfloat32."""
+def dot(a: Value, b: Value, c: Value, *, tf32: bool = False, codes: Sequence[str] = ()) -> Value:
+    """`a @ b + c`, accumulated in the type of `c`; `tf32` rounds float32 operands to tfloat32.
+
+    `codes`: the types of two operands of 8-bit floats or unsigned integers.
+    """
     marks: dict[str, Attribute] = {TF32: UnitAttr.get()} if tf32 else {}
+    if codes:
+        marks[CODES] = ArrayAttr.get([StringAttr.get(each) for each in codes])
     type = RankedTensorType.get(c.type.shape, c.type.element_type)
     return _result("dot", [a, b, c], type, **marks)
 
@@ -284,9 +290,13 @@ def fence_proxy(space: str) -> None:
     _make("fence_proxy", space=StringAttr.get(space))
 
 
-def tensor_map(map: Value, source: Value, box: Sequence[int], swizzle: int) -> None:
-    """Declare that an argument is the tensor map of a view, copied in tiles of shape `box`."""
-    _make("tensor_map", [map, source], box=_numbers(box), swizzle=_number(swizzle))
+def tensor_map(
+    map: Value, source: Value, box: Sequence[int], swizzle: int, *, tf32: bool = False
+) -> None:
+    """Declare that an argument is the tensor map of a view, copied in tiles of shape `box`; with
+    `tf32`, copies round to tfloat32."""
+    marks: dict[str, Attribute] = {TF32: UnitAttr.get()} if tf32 else {}
+    _make("tensor_map", [map, source], box=_numbers(box), swizzle=_number(swizzle), **marks)
 
 
 def tma_load(
@@ -295,9 +305,9 @@ def tma_load(
     barrier: tuple[Value, Value],
     offsets: Sequence[Value],
     dims: Sequence[int],
-) -> None:
+) -> Operation:
     """Start in each thread the copy of a tile to shared memory; a barrier counts its bytes."""
-    _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
+    return _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
 
 
 def tma_multicast(
@@ -307,9 +317,10 @@ def tma_multicast(
     mask: Value,
     offsets: Sequence[Value],
     dims: Sequence[int],
-) -> None:
+) -> Operation:
     """Like `tma_load`, to the shared memory of each block of the cluster in the i32 `mask`."""
-    _make("tma_multicast", [source, destination, *barrier, mask, *offsets], dims=_numbers(dims))
+    operands = [source, destination, *barrier, mask, *offsets]
+    return _make("tma_multicast", operands, dims=_numbers(dims))
 
 
 def cluster_sync() -> Operation:
@@ -340,11 +351,15 @@ def tma_wait(groups: int, read: bool) -> None:
 
 
 CODES = "codes"
-"""String on a wgmma of floats stored as integer codes: "float8_e4m3" or "float8_e5m2"."""
+"""The type of operands that MLIR's type does not tell, such as "float8_e4m3" or "uint8": a string
+on a wgmma, and an array of two strings on a dot."""
 
 
 def wgmma(a: Value, b: Value, c: Value, codes: str = "") -> Value:
-    """Start `a @ b + c` on shared tensors; `a` may be a tile. `codes`: the type of 8-bit floats."""
+    """Start `a @ b + c` on shared tensors; `a` may be a tile.
+
+    `codes`: the operands' type, unless it has 16 bits.
+    """
     type = RankedTensorType.get(c.type.shape, c.type.element_type)
     result = _result("wgmma", [a, b, c], type)
     if codes:
@@ -353,8 +368,15 @@ def wgmma(a: Value, b: Value, c: Value, codes: str = "") -> Value:
 
 
 def codes_of(op: Operation) -> str:
-    """The type of the 8-bit floats that a wgmma multiplies; "" for other types."""
+    """The type of the operands of a wgmma; "" for 16-bit floats."""
     return str(StringAttr(op.attributes[CODES]).value) if CODES in op.attributes else ""
+
+
+def codes_of_dot(op: Operation) -> list[str]:
+    """The types of the operands of a dot that are codes; none for other operands."""
+    if CODES not in op.attributes:
+        return []
+    return [str(StringAttr(each).value) for each in ArrayAttr(op.attributes[CODES])]
 
 
 def wgmma_fence() -> None:
