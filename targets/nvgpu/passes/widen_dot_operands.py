@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.builders import float_codes
-from xtc.ir.builders.tile import CODES, codes_of_dot
+from xtc.ir.builders.operand_codes import CODES, codes_of_dot
 from xtc.ir.mlir import (
     F16Type,
     InsertionPoint,

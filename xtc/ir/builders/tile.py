@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.attributes import CLUSTER, PROMISE, TF32, WARPS
+from xtc.ir.builders.operand_codes import codes_attribute
 from xtc.ir.mlir import (
-    ArrayAttr,
     Attribute,
     BlockArgument,
     BoolAttr,
@@ -116,8 +116,7 @@ def dot(a: Value, b: Value, c: Value, *, tf32: bool = False, codes: Sequence[str
     `codes`: the types of two operands of 8-bit floats or unsigned integers.
     """
     marks: dict[str, Attribute] = {TF32: UnitAttr.get()} if tf32 else {}
-    if codes:
-        marks[CODES] = ArrayAttr.get([StringAttr.get(each) for each in codes])
+    marks |= codes_attribute(*codes)
     type = RankedTensorType.get(c.type.shape, c.type.element_type)
     return _result("dot", [a, b, c], type, **marks)
 
@@ -350,33 +349,11 @@ def tma_wait(groups: int, read: bool) -> None:
     _make("tma_wait", n=_number(groups), read=BoolAttr.get(read))
 
 
-CODES = "codes"
-"""The type of operands that MLIR's type does not tell, such as "float8_e4m3" or "uint8": a string
-on a wgmma, and an array of two strings on a dot."""
-
-
 def wgmma(a: Value, b: Value, c: Value, codes: str = "") -> Value:
-    """Start `a @ b + c` on shared tensors; `a` may be a tile.
-
-    `codes`: the operands' type, unless it has 16 bits.
-    """
+    """Start `a @ b + c` on shared tensors; `a` may be a tile. `codes`: the type of other operands
+    than 16-bit floats."""
     type = RankedTensorType.get(c.type.shape, c.type.element_type)
-    result = _result("wgmma", [a, b, c], type)
-    if codes:
-        result.owner.attributes[CODES] = StringAttr.get(codes)
-    return result
-
-
-def codes_of(op: Operation) -> str:
-    """The type of the operands of a wgmma; "" for 16-bit floats."""
-    return str(StringAttr(op.attributes[CODES]).value) if CODES in op.attributes else ""
-
-
-def codes_of_dot(op: Operation) -> list[str]:
-    """The types of the operands of a dot that are codes; none for other operands."""
-    if CODES not in op.attributes:
-        return []
-    return [str(StringAttr(each).value) for each in ArrayAttr(op.attributes[CODES])]
+    return _result("wgmma", [a, b, c], type, **(codes_attribute(codes) if codes else {}))
 
 
 def wgmma_fence() -> None:

@@ -17,7 +17,8 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import TF32
-from xtc.ir.builders.tile import BY_WARPS, codes_of, location_text, number_of
+from xtc.ir.builders.operand_codes import codes_of
+from xtc.ir.builders.tile import BY_WARPS, location_text, number_of
 from xtc.ir.mlir import BlockArgument, BoolAttr, Operation, RankedTensorType, StringAttr, Value
 from xtc.tile.interpreter import mbarriers
 from xtc.tile.interpreter.actors import GLOBAL, SHARED, WARP, Actors

@@ -10,13 +10,14 @@ from types import MappingProxyType
 
 from xtc.ir.attributes import TF32
 from xtc.ir.builders.numbers import known_trips
-from xtc.ir.builders.tile import codes_of_dot, dims_of
+from xtc.ir.builders.operand_codes import codes_of_dot
+from xtc.ir.builders.tile import dims_of
 from xtc.ir.mlir import BlockArgument, MemRefType, Operation, RankedTensorType, Type, all_operations
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
 from xtc_targets.nvgpu.passes._pipelines.loop_forms import Form, LoopForms
 from xtc_targets.nvgpu.passes._pipelines.slot_traffic import TRAFFIC, Stream, Traffic, slot_view
-from xtc_targets.nvgpu.passes._tiles.mma_kind import STEP_BYTES
+from xtc_targets.nvgpu.passes._tiles.mma_kind import STEP_BYTES, TRANSPOSABLE_BYTES
 from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, global_sizes
 from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
 from xtc_targets.nvgpu.passes.map_tensors import ROW_BYTES
@@ -38,8 +39,8 @@ _TOTALS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The type of the accumulators by that of the operands of a warpgroup."""
-_TRANSPOSABLE = ("f16", "bf16")
-"""Operands that need not be contiguous along K ("PTX ISA", wgmma)."""
+_UNCODED = ("f16", "bf16")
+"""Operands whose type MLIR tells."""
 _ROWS = (32, 64)
 _MOST_DIMENSIONS = 5  # of a bulk copy's tensor
 
@@ -115,7 +116,7 @@ class DotLoop:
     @property
     def codes(self) -> str:
         """The type of the operands of a wgmma that MLIR's type does not tell; "" for others."""
-        return "" if self.operands in _TRANSPOSABLE else self.operands
+        return "" if self.operands in _UNCODED else self.operands
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -258,7 +259,7 @@ def _operand(dot: Operation, number: int, traffic: Traffic) -> Operand:
 
 def _require_along_k(operand: Operand, name: str, number: int) -> None:
     """Decline if warpgroups would have to transpose operands of 8 or 32 bits."""
-    if name not in _TRANSPOSABLE and not operand.is_along_k:
+    if operand.nbytes != TRANSPOSABLE_BYTES and not operand.is_along_k:
         what = f"operand {'ab'[number]} of {name} is contiguous along {'mn'[number]}, not along k"
         raise Declined(f"{what}: warpgroups transpose 16-bit operands only", operand.stream.copy)
 

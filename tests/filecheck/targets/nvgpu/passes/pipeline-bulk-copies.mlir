@@ -165,7 +165,7 @@ func.func @merged(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f1
 // CHECK-NOT:   xtc.notes
 // CHECK:       memref.alloc() : memref<12x64x128xi8, 2>
 // CHECK:       "tile.mbarrier_expect"({{.*}}, %c16384_i32)
-// CHECK:       "tile.wgmma"{{.*}} {codes = "float8_e4m3"}
+// CHECK:       "tile.wgmma"{{.*}} {codes = ["float8_e4m3"]}
 func.func @small_floats(%a: memref<i8, 1>, %b: memref<i8, 1>, %c: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -207,7 +207,7 @@ func.func @small_floats(%a: memref<i8, 1>, %b: memref<i8, 1>, %c: memref<f32, 1>
 // CHECK-LABEL: func.func @tf32
 // CHECK-NOT:   xtc.notes
 // CHECK-COUNT-2: "tile.tma_load"{{.*}}xtc.tf32
-// CHECK:       "tile.wgmma"{{.*}} {codes = "tfloat32"}
+// CHECK:       "tile.wgmma"{{.*}} {codes = ["tfloat32"]}
 func.func @tf32(%a: memref<f32, 1>, %b: memref<f32, 1>, %c: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
