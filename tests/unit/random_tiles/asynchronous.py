@@ -44,8 +44,8 @@ def pipeline(rng: random.Random) -> tuple[Any, Case]:
     if "b" not in transposed and tiles[1] == 64:
         tiles = (rng.choice((64, 128)), *tiles[1:])
     slots = rng.randint(1, 3)
-    m, n, k = (8 * rng.randint(1, most) for most in (14, 12, 12))
-    k = -(-k // lanes) * lanes
+    m, n = (8 * rng.randint(1, most) for most in (14, 12))
+    k = lanes * rng.randint(1, 20)
     a, b = (_numbers(rng, shape, kinds[dtype]) for shape in ((m, k), (k, n)))
     given = [np.ascontiguousarray(x.T) if at in transposed else x for at, x in (("a", a), ("b", b))]
     how = {"tiles": tiles, "slots": slots, "dtype": dtype, "transposed": transposed}
