@@ -47,6 +47,7 @@ from xtc_targets.nvgpu.passes.tile_rows import TileRows
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 from xtc_targets.nvgpu.passes.version_strides import VersionStrides
+from xtc_targets.nvgpu.passes.widen_dot_operands import WidenDotOperands
 
 
 def has_bulk_pipelines(options: NvgpuOptions) -> bool:
@@ -220,7 +221,10 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             Stage("pipelined", _pipelined(options)),
             # The interpreter runs this stage, so that it rounds as machines do. Versions come
             # before layouts, which depend on the widths of accesses.
-            Stage("scheduled", (VersionStrides(), InferTileLayouts(), FuseMultiplyAdds())),
+            Stage(
+                "scheduled",
+                (WidenDotOperands(), VersionStrides(), InferTileLayouts(), FuseMultiplyAdds()),
+            ),
             # Choose the memory layout that bulk copies require. Layout conversions, which also
             # need shared memory, are known here.
             Stage(

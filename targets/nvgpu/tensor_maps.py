@@ -24,9 +24,10 @@ _LAYOUT = struct.Struct("<4IQ5Q4Q5I3I")
 """`cuda_tensor_map` of `csrc/cuda_sim.h`."""
 
 MAP_TYPES: Mapping[str, int] = MappingProxyType(
-    {"i8": 0, "i16": 1, "i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
+    {"i8": 0, "i16": 1, "i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9, "tf32": 11}
 )
-"""Element types: `CUtensorMapDataType` of "CUDA Driver API"."""
+"""Element types: `CUtensorMapDataType` of "CUDA Driver API". A load of "tf32" rounds float32, as
+NVIDIA's CUTLASS uses it (sm90_mma_tma_gmma_ss_warpspecialized.hpp)."""
 
 _SWIZZLES: Mapping[int, int] = MappingProxyType({0: 0, 32: 1, 64: 2, 128: 3})
 """`CUtensorMapSwizzle` by the bytes of the swizzle pattern."""
@@ -72,7 +73,7 @@ def _simulated(map: TensorMap) -> bytes:
     sizes, box = (_padded(list(reversed(n)), _RANKS) for n in (map.sizes, map.box))
     strides = _padded(list(reversed(map.strides[:-1])), _RANKS - 1)
     head = _MAGIC, len(map.sizes), map.element_bytes, map.swizzle
-    packed = _LAYOUT.pack(*head, map.address, *sizes, *strides, *box, 0, 0, 0)
+    packed = _LAYOUT.pack(*head, map.address, *sizes, *strides, *box, map.element == "tf32", 0, 0)
     assert len(packed) == BYTES  # noqa: S101
     return packed
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tests.unit import tile_pipelines
-from xtc.tile import bfloat16
+from xtc.tile import float16, float32, int32
 from xtc.tile.launch.compiled import Kernel
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
@@ -44,13 +43,17 @@ class Case:
 
 
 def matmul(m: int, n: int, k: int, cls: Any = tile_pipelines.Matmul, **how: Any) -> Case:
-    kind = ml_dtypes.bfloat16 if how.get("dtype") is bfloat16 else np.float16
-    a, b = (RNG.integers(-4, 5, shape).astype(kind) for shape in ((m, k), (k, n)))
-    c = np.zeros((m, n), np.float32)
+    dtype = how.get("dtype", float16)
+    total = float32 if dtype.is_float() else int32
+    stored = how.get("stored") or total
+    kind = dtype.numpy
+    least = 0 if kind == np.uint8 else -4
+    a, b = (RNG.integers(least, 5, shape).astype(kind) for shape in ((m, k), (k, n)))
+    c = np.zeros((m, n), stored.numpy)
     transposed = how.get("transposed", "")
     given_a = np.ascontiguousarray(a.T) if "a" in transposed else a
     given_b = np.ascontiguousarray(b.T) if "b" in transposed else b
-    expected = a.astype(np.float32) @ b.astype(np.float32)
+    expected = (a.astype(total.numpy) @ b.astype(total.numpy)).astype(c.dtype)
     return Case(cls(**how), (m, n, k, given_a, given_b, c), c, expected)
 
 

@@ -10,7 +10,8 @@ from xtc.tile import float16, float32, int32, void_p
 
 
 class Matmul(tile.Script):
-    """c = a b, or of transposed operands, with `slots` slots that copies fill in advance."""
+    """c = a b, or of transposed operands, with `slots` slots that copies fill in advance; stored as
+    it is accumulated, or as `stored`."""
 
     def __init__(
         self,
@@ -19,8 +20,11 @@ class Matmul(tile.Script):
         dtype: Any = float16,
         transposed: str = "",
         warps: int = 4,
+        stored: Any = None,
     ):
         super().__init__()
+        self.total = float32 if dtype.is_float() else int32
+        self.stored = stored or self.total
         self.bm, self.bn, self.bk = tiles
         self.slots, self.dtype, self.warps = slots, dtype, warps
         self.a_columns, self.b_columns = "a" in transposed, "b" in transposed
@@ -39,10 +43,10 @@ class Matmul(tile.Script):
             b_shape, b_tile = [n, k], [bn, bk]
         self.ga = self.global_view(a_ptr, dtype=self.dtype, shape=a_shape)
         self.gb = self.global_view(b_ptr, dtype=self.dtype, shape=b_shape)
-        gc = self.global_view(c_ptr, dtype=float32, shape=[m, n])
+        gc = self.global_view(c_ptr, dtype=self.stored, shape=[m, n])
         self.sa = self.shared_tensor(dtype=self.dtype, shape=[self.slots, *a_tile])
         self.sb = self.shared_tensor(dtype=self.dtype, shape=[self.slots, *b_tile])
-        acc = self.register_tensor(dtype=float32, shape=[bm, bn], init=0.0)
+        acc = self.register_tensor(dtype=self.total, shape=[bm, bn], init=0)
         for slot in self.range(self.slots - 1, unroll="all"):
             self.copy(slot, slot * bk)
         full: int32 = 0
@@ -68,7 +72,7 @@ class Matmul(tile.Script):
 
     def followed(self, acc):
         """What is stored."""
-        return acc
+        return self.cast(acc, self.stored)
 
     def copy(self, slot, at):
         """Start to fill a slot."""

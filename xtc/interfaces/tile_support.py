@@ -57,7 +57,8 @@ class TensorMap:
 
     Attributes:
         address: the address of its first element.
-        element, element_bytes: MLIR's name of the element type, and its size.
+        element, element_bytes: MLIR's name of the element type, and its size; "tf32" for float32
+            that copies round to tfloat32.
         sizes: the sizes of its dimensions, the contiguous one last.
         strides: the stride of each dimension, in bytes.
         box: the extent of a copy in each dimension.

@@ -226,7 +226,8 @@ the instruction, read by the interpreter."""
 
 TF32 = "xtc.tf32"
 """Unit attribute on a `tile.dot` of float32: its operands are rounded to tfloat32, which lacks the
-lower 13 bits. Written by the front end, read by passes and by the interpreter."""
+lower 13 bits. On a bulk load and its `tile.tensor_map`: copies round so. Written by the front end
+and by pipeline-bulk-copies, read by passes, by launches and by the interpreter."""
 
 PROMISE = "xtc.promise"
 """String on a `tile.assume`, `"step:2"`: what the kernel's author promises by it, and its number in

@@ -203,9 +203,10 @@ void cuda_proxy_fence(void);
 typedef struct {
     uint32_t magic, rank, element_bytes, swizzle_bytes; // swizzle: 0, 32, 64 or 128
     uint64_t address, sizes[5], strides[4]; // strides in bytes, without the first dimension
-    uint32_t box[5], rest[3];
+    uint32_t box[5], rounds_to_tf32, rest[2]; // whether loads round float32 to TF32
 } cuda_tensor_map;
 #define CUDA_TENSOR_MAP_MAGIC 0x786d6170u
+#define CUDA_TENSOR_MAP_TF32 11 // CUtensorMapDataType
 
 // The source of a map that a launch creates: the number of the argument with the tensor's address, the
 // driver API's number of the element type, and an offset in bytes.

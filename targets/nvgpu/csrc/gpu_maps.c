@@ -15,6 +15,7 @@ static cuda_tensor_map map_of(const cuda_map_source *source, const uint64_t *arg
                            .rank = (uint32_t)source->rank,
                            .element_bytes = (uint32_t)source->element_bytes,
                            .swizzle_bytes = (uint32_t)source->swizzle_bytes,
+                           .rounds_to_tf32 = source->element == CUDA_TENSOR_MAP_TF32,
                            .address = arguments[source->argument] + source->offset};
     memcpy(map.sizes, source->sizes, sizeof map.sizes);
     memcpy(map.strides, source->strides, sizeof map.strides);

@@ -98,16 +98,29 @@ static void move_chunk(const cuda_tensor_map *map, char *position, char *global,
     }
 }
 
+static void round_to_tf32(char *position, uint32_t nbytes)
+{
+    for (uint32_t byte = 0; byte < nbytes; byte += sizeof(float)) {
+        float value;
+        memcpy(&value, position + byte, sizeof value);
+        uint32_t rounded = cuda_to_tf32(value);
+        memcpy(position + byte, &rounded, sizeof rounded);
+    }
+}
+
 // Copy the part of a row of the box that is inside of the tensor.
 static void move_row(const gpu_box *bulk, char *row, char *global, bool store)
 {
     const cuda_tensor_map *map = &bulk->map;
     uint32_t size = map->element_bytes, nbytes = map->box[0] * size;
     uint32_t each = map->swizzle_bytes ? CHUNK : nbytes;
-    for (uint32_t at = 0; at < nbytes; at += each)
-        move_chunk(map, swizzled(row + at, map->swizzle_bytes), global,
-                   bulk->coordinates[0] + (int64_t)(at / size), nbytes - at < each ? nbytes - at : each,
-                   store);
+    for (uint32_t at = 0; at < nbytes; at += each) {
+        char *position = swizzled(row + at, map->swizzle_bytes);
+        uint32_t count = nbytes - at < each ? nbytes - at : each;
+        move_chunk(map, position, global, bulk->coordinates[0] + (int64_t)(at / size), count, store);
+        if (map->rounds_to_tf32 && !store)
+            round_to_tf32(position, count);
+    }
 }
 
 // The address of a row in global memory, NULL if it lies outside of the tensor.

@@ -28,14 +28,17 @@ in bytes; five sizes, four strides in bytes, and five extents of a box, the dens
 `cuda_map_source` of `csrc/cuda_sim.h`."""
 
 
-def add_launch_map(kernel: Operation, tensor: Value, box: Sequence[int], swizzle: int) -> int:
+def add_launch_map(
+    kernel: Operation, tensor: Value, box: Sequence[int], swizzle: int, tf32: bool
+) -> int:
     """Add a map of a view of an argument, with static sizes; returns the map's argument index."""
     buffer = root(tensor)
     type = MemRefType(tensor.type)
     nbytes, rank = bytes_of(type.element_type), len(type.shape)
     strides, offset = type.get_strides_and_offset()
+    element = "tf32" if tf32 else str(type.element_type)
     words = [
-        *(buffer.arg_number, MAP_TYPES[str(type.element_type)], nbytes, rank, swizzle),
+        *(buffer.arg_number, MAP_TYPES[element], nbytes, rank, swizzle),
         offset * nbytes,
         *_padded(type.shape, _RANKS),
         *_padded([stride * nbytes for stride in strides[:-1]], _RANKS - 1),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from xtc.core.errors import UserError
-from xtc.ir.attributes import WARPS
+from xtc.ir.attributes import TF32, WARPS
 from xtc.ir.builders.tile import dims_of, location_text, number_of, tensor_map
 from xtc.ir.mlir import (
     InsertionPoint,
@@ -34,8 +34,9 @@ _ROWS = (16, 32, 64)
 _MOST_ROWS = 256  # of a box, "CUDA Driver API", cuTensorMapEncodeTiled
 _MAP = "memref<128xi8, 1>"
 _HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy", "tile.cluster_")
-NewMap: TypeAlias = Callable[[Operation, Value, list[int], int], int]
-"""Adds a map of a tensor, a box and a swizzle to a kernel; returns its argument's index."""
+NewMap: TypeAlias = Callable[[Operation, Value, list[int], int, bool], int]
+"""Adds a map of a tensor, a box, a swizzle, and whether copies round to tfloat32, to a kernel;
+returns its argument's index."""
 MULTICAST = "tile.tma_multicast"
 _COPIES = {"tile.tma_load": (1, 0), MULTICAST: (1, 0), "tile.tma_store": (0, 1)}
 """Bulk copies, with the operand indices of their shared and global tensors."""
@@ -162,11 +163,12 @@ def _set_map(kernel: Operation, op: Operation, known: dict[Any, int], new_map: N
             where=location_text(op.location),
             hints=["a bulk copy supports up to 5"],
         )
-    key = (tensor, tuple(box), swizzle_of(shared))
+    tf32 = TF32 in op.attributes
+    key = (tensor, tuple(box), swizzle_of(shared), tf32)
     i64 = IntegerType.get_signless(64)
     if key not in known:
         with op.location:
-            known[key] = new_map(kernel, tensor, box, swizzle_of(shared))
+            known[key] = new_map(kernel, tensor, box, swizzle_of(shared), tf32)
     op.attributes[MAP] = IntegerAttr.get(i64, known[key])
 
 
@@ -196,10 +198,10 @@ def _path(maker: Operation, op: Operation) -> list[Operation]:
     return path
 
 
-def _new_map(kernel: Operation, tensor: Value, box: list[int], swizzle: int) -> int:
+def _new_map(kernel: Operation, tensor: Value, box: list[int], swizzle: int, tf32: bool) -> int:
     argument = add_argument(kernel, Type.parse(_MAP))
     maker = tensor.owner.operation
     around = [view.operation for view in maker.block.operations]
     with InsertionPoint(around[around.index(maker) + 1]):
-        tensor_map(argument, tensor, box, swizzle)
+        tensor_map(argument, tensor, box, swizzle, tf32=tf32)
     return int(argument.arg_number)

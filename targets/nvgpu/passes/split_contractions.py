@@ -43,7 +43,7 @@ class SplitContractions(Pass):
         tf32: whether float32 operands may be rounded to TF32.
         arch: the architecture of the GPU, which has the rates of the model.
         sms: multiprocessors that run a kernel.
-        bulk_copies: whether warpgroups multiply 16-bit operands that bulk copies load.
+        bulk_copies: whether warpgroups multiply operands that bulk copies load.
     """
 
     name: ClassVar[str] = "split-contractions"
@@ -68,7 +68,8 @@ class SplitContractions(Pass):
                 for contraction in found:
                     if contraction is None or zeros_of(view, contraction) is None:
                         continue
-                    parts = k_parts(contraction.sizes, machine, bulk_copies=self.bulk_copies)
+                    by_bulk = self.bulk_copies and contraction.suits_warpgroups
+                    parts = k_parts(contraction.sizes, machine, bulk_copies=by_bulk)
                     if parts > 1:
                         with contraction.nest.op.location:
                             _split(contraction, parts)

@@ -82,9 +82,9 @@ class UseTensorCores(Pass):
         tf32: whether float32 operands may be rounded to TF32.
         sms: multiprocessors of the GPU; each should have work.
         shared_bytes: shared memory per multiprocessor.
-        warpgroups: whether the GPU has wgmma, which multiplies 16-bit operands from shared memory,
-            without fragments. If tiles are too small or operands wider, the kernel's `xtc.notes`
-            say so.
+        warpgroups: whether the GPU has wgmma, which multiplies operands from shared memory, without
+            fragments: of 16 bits, or TF32 that is contiguous along K and loaded by bulk copies. If
+            tiles are too small or operands others, the kernel's `xtc.notes` say so.
         bulk_copies: whether to divide a loop for warpgroups among these and a warp that issues bulk
             copies, as pipeline-bulk-copies does for loops of users. If that is impossible,
             `xtc.notes` give the reason.
@@ -126,10 +126,10 @@ class UseTensorCores(Pass):
             self.shared_bytes,
             min(_copy_bytes(contraction, operand) for operand in (0, 1)),
             many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
-            bulk_copies=self.bulk_copies,
+            bulk_copies=self.bulk_copies and contraction.suits_warpgroups,
         )
         old = [view.operation for view in kernel.regions[0].blocks[0].operations][:-1]
-        why = declined(tiling, contraction.kind)
+        why = declined(tiling, contraction, bulk_copies=self.bulk_copies)
         notes = [f"no warpgroups: {why}"] if self.warpgroups and why else []
         divided = None
         if self.bulk_copies and not why:
@@ -139,7 +139,8 @@ class UseTensorCores(Pass):
             divided = Divided(blocks, tiling.threads, BLOCKS_SM)
             block = kernel.regions[0].blocks[0]
             with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
-                self._write_block(work, tiling, by_warpgroups=self.warpgroups and not why)
+                by_warpgroups = self.warpgroups and not why and not contraction.kind.rounds
+                self._write_block(work, tiling, by_warpgroups=by_warpgroups)
         _note(kernel, contraction.nest.op, notes)
         others = [op for op in old if op not in work.ops]
         for op in reversed(work.ops):

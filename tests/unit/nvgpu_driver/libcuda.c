@@ -410,8 +410,8 @@ result cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
     (void)promotion;
     if ((uintptr_t)map % 128 || !address || (uintptr_t)address % 16 || rank < 1 || rank > 5 || interleave)
         return 1;
-    static const uint32_t nbytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2}, patterns[] = {256, 32, 64, 128};
-    uint32_t row = type < 10 ? box[0] * nbytes[type] : 1;
+    static const uint32_t nbytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}, patterns[] = {256, 32, 64, 128};
+    uint32_t row = type < 13 ? box[0] * nbytes[type] : 1;
     if (row % 16 || (swizzle && row > patterns[swizzle]))
         return 1;
     for (uint32_t i = 0; i < rank; i++)

@@ -12,10 +12,11 @@ import numpy as np
 
 from tests.unit import tile_bulk, tile_clusters, tile_groups, tile_instructions, tile_pipelines
 from tests.unit.random_tiles.cases import Case
-from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16
+from xtc.tile import bfloat16, float8_e4m3, float8_e5m2, float16, int8, tfloat32, uint8
 
 _HALVES = {float16: np.float16, bfloat16: ml_dtypes.bfloat16}
 _BYTES = {float8_e4m3: ml_dtypes.float8_e4m3fn, float8_e5m2: ml_dtypes.float8_e5m2}
+_WHOLE = {int8: np.int8, uint8: np.uint8}
 
 
 def _numbers(rng: random.Random, shape: tuple[int, ...], kind: Any, most: int = 3) -> Any:
@@ -23,7 +24,8 @@ def _numbers(rng: random.Random, shape: tuple[int, ...], kind: Any, most: int = 
 
 
 def _product(a: Any, b: Any) -> Any:
-    return a.astype(np.float32) @ b.astype(np.float32)
+    total = np.int32 if a.dtype in (np.int8, np.uint8) else np.float32
+    return a.astype(total) @ b.astype(total)
 
 
 def _case(program: Any, arguments: list[Any], expected: Any, **parameters: Any) -> tuple[Any, Case]:
@@ -34,13 +36,17 @@ def _case(program: Any, arguments: list[Any], expected: Any, **parameters: Any) 
 
 def pipeline(rng: random.Random) -> tuple[Any, Case]:
     """A plain loop of copies and dots."""
-    dtype, transposed = rng.choice(list(_HALVES)), rng.choice(("", "a", "b", "ab"))
-    tiles = 64, rng.choice((32, 64)), rng.choice((16, 32, 64))
+    kinds = {**_HALVES, **_BYTES, **_WHOLE, tfloat32: np.float32}
+    dtype = rng.choice((*_HALVES, *kinds))
+    transposed = rng.choice(("", "a", "b", "ab") if dtype in _HALVES else ("b", "b", "b", "ab"))
+    lanes = 16 // dtype.nbytes  # of a row's alignment
+    tiles = 64, rng.choice((32, 64)), lanes * rng.choice((2, 4, 8))
     if "b" not in transposed and tiles[1] == 64:
         tiles = (rng.choice((64, 128)), *tiles[1:])
     slots = rng.randint(1, 3)
-    m, n, k = (8 * rng.randint(1, most) for most in (14, 12, 12))
-    a, b = _numbers(rng, (m, k), _HALVES[dtype]), _numbers(rng, (k, n), _HALVES[dtype])
+    m, n = (8 * rng.randint(1, most) for most in (14, 12))
+    k = lanes * rng.randint(1, 20)
+    a, b = (_numbers(rng, shape, kinds[dtype]) for shape in ((m, k), (k, n)))
     given = [np.ascontiguousarray(x.T) if at in transposed else x for at, x in (("a", a), ("b", b))]
     how = {"tiles": tiles, "slots": slots, "dtype": dtype, "transposed": transposed}
     program = tile_pipelines.Matmul(**how)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.attributes import CLUSTER, PROMISE, TF32, WARPS
+from xtc.ir.builders.operand_codes import codes_attribute
 from xtc.ir.mlir import (
     Attribute,
     BlockArgument,
@@ -109,9 +110,13 @@ def sync() -> None:
     _make("sync")
 
 
-def dot(a: Value, b: Value, c: Value, *, tf32: bool = False) -> Value:
-    """`a @ b + c`, accumulated in the type of `c`; `tf32` rounds float32 operands to tfloat32."""
+def dot(a: Value, b: Value, c: Value, *, tf32: bool = False, codes: Sequence[str] = ()) -> Value:
+    """`a @ b + c`, accumulated in the type of `c`; `tf32` rounds float32 operands to tfloat32.
+
+    `codes`: the types of two operands of 8-bit floats or unsigned integers.
+    """
     marks: dict[str, Attribute] = {TF32: UnitAttr.get()} if tf32 else {}
+    marks |= codes_attribute(*codes)
     type = RankedTensorType.get(c.type.shape, c.type.element_type)
     return _result("dot", [a, b, c], type, **marks)
 
@@ -284,9 +289,13 @@ def fence_proxy(space: str) -> None:
     _make("fence_proxy", space=StringAttr.get(space))
 
 
-def tensor_map(map: Value, source: Value, box: Sequence[int], swizzle: int) -> None:
-    """Declare that an argument is the tensor map of a view, copied in tiles of shape `box`."""
-    _make("tensor_map", [map, source], box=_numbers(box), swizzle=_number(swizzle))
+def tensor_map(
+    map: Value, source: Value, box: Sequence[int], swizzle: int, *, tf32: bool = False
+) -> None:
+    """Declare that an argument is the tensor map of a view, copied in tiles of shape `box`; with
+    `tf32`, copies round to tfloat32."""
+    marks: dict[str, Attribute] = {TF32: UnitAttr.get()} if tf32 else {}
+    _make("tensor_map", [map, source], box=_numbers(box), swizzle=_number(swizzle), **marks)
 
 
 def tma_load(
@@ -295,9 +304,9 @@ def tma_load(
     barrier: tuple[Value, Value],
     offsets: Sequence[Value],
     dims: Sequence[int],
-) -> None:
+) -> Operation:
     """Start in each thread the copy of a tile to shared memory; a barrier counts its bytes."""
-    _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
+    return _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
 
 
 def tma_multicast(
@@ -307,9 +316,10 @@ def tma_multicast(
     mask: Value,
     offsets: Sequence[Value],
     dims: Sequence[int],
-) -> None:
+) -> Operation:
     """Like `tma_load`, to the shared memory of each block of the cluster in the i32 `mask`."""
-    _make("tma_multicast", [source, destination, *barrier, mask, *offsets], dims=_numbers(dims))
+    operands = [source, destination, *barrier, mask, *offsets]
+    return _make("tma_multicast", operands, dims=_numbers(dims))
 
 
 def cluster_sync() -> Operation:
@@ -339,22 +349,11 @@ def tma_wait(groups: int, read: bool) -> None:
     _make("tma_wait", n=_number(groups), read=BoolAttr.get(read))
 
 
-CODES = "codes"
-"""String on a wgmma of floats stored as integer codes: "float8_e4m3" or "float8_e5m2"."""
-
-
 def wgmma(a: Value, b: Value, c: Value, codes: str = "") -> Value:
-    """Start `a @ b + c` on shared tensors; `a` may be a tile. `codes`: the type of 8-bit floats."""
+    """Start `a @ b + c` on shared tensors; `a` may be a tile. `codes`: the type of other operands
+    than 16-bit floats."""
     type = RankedTensorType.get(c.type.shape, c.type.element_type)
-    result = _result("wgmma", [a, b, c], type)
-    if codes:
-        result.owner.attributes[CODES] = StringAttr.get(codes)
-    return result
-
-
-def codes_of(op: Operation) -> str:
-    """The type of the 8-bit floats that a wgmma multiplies; "" for other types."""
-    return str(StringAttr(op.attributes[CODES]).value) if CODES in op.attributes else ""
+    return _result("wgmma", [a, b, c], type, **(codes_attribute(codes) if codes else {}))
 
 
 def wgmma_fence() -> None:

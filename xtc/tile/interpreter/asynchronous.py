@@ -16,7 +16,9 @@ import ml_dtypes
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tile import BY_WARPS, codes_of, location_text, number_of
+from xtc.ir.attributes import TF32
+from xtc.ir.builders.operand_codes import codes_of
+from xtc.ir.builders.tile import BY_WARPS, location_text, number_of
 from xtc.ir.mlir import BlockArgument, BoolAttr, Operation, RankedTensorType, StringAttr, Value
 from xtc.tile.interpreter import mbarriers
 from xtc.tile.interpreter.actors import GLOBAL, SHARED, WARP, Actors
@@ -29,7 +31,7 @@ from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import GlobalMemory, Touched
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import Checker, SharedMemory
-from xtc.tile.interpreter.sums import multiplied
+from xtc.tile.interpreter.sums import multiplied, rounded_to_tf32
 from xtc.tile.values.errors import KernelError
 
 _WARPGROUP = 128  # threads
@@ -197,7 +199,7 @@ class Asynchronous(BlockPart):
         """Perform a bulk copy of a tile to a block's shared memory, and count its bytes at the
         barrier."""
         checker.begin_write(memory, event, "tma.global_to_shared")
-        memory.put(value)
+        memory.put(rounded_to_tf32(value) if TF32 in op.attributes else value)
         barrier.brought(value.nbytes, op, self.actors.current)
         self.launch.copied += value.nbytes
 

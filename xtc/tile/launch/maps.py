@@ -11,6 +11,7 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.interfaces.tile_support import TensorMap
+from xtc.ir.attributes import TF32
 from xtc.ir.builders.tile import dims_of, location_text, number_of
 from xtc.ir.mlir import DenseI32ArrayAttr, MemRefType, Operation, ShapedType, all_operations
 from xtc.tile.interpreter.values import numpy_type
@@ -83,7 +84,7 @@ def _described(op: Operation, scalars: Scalars) -> TensorMap:
     steps = iter(dynamic[segments[1] + segments[2] :])
     return TensorMap(
         address=offset * nbytes,
-        element=str(element),
+        element="tf32" if TF32 in op.attributes else str(element),
         element_bytes=nbytes,
         sizes=tuple(next(sizes) if size == _UNKNOWN else size for size in type.shape),
         strides=tuple((next(steps) if n == _UNKNOWN else n) * nbytes for n in strides),

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Floats of at most 8 bits, which a thread holds as codes: to float32 and back.
 
-A code is a sign, an exponent and a mantissa. Only float8_e5m2 has infinities; it and float8_e4m3
-have NaN codes (OCP "8-bit Floating Point Specification"); the others have neither.
-Casts to such a type round to nearest even, and saturate to the largest finite
-number, like `cvt.rn.satfinite` of the PTX ISA.
+Casts to such a type round to nearest even, and saturate to the largest finite number, like
+`cvt.rn.satfinite` of the PTX ISA.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.ir.builders import float_codes
 from xtc.ir.mlir import RankedTensorType, Type, Value, arith
 from xtc.tile.types import DataType, float32, int32
 from xtc.tile.values.methods import call
@@ -19,24 +18,11 @@ from xtc.tile.values.runtime import Data, RegisterTensor, Scalar
 
 _MANTISSA = 23  # bits of a float32
 _BIAS = 127
-_INFINITE = 0x7F800000
-_NO_NUMBER = 0x7FC00000
 
 
-def decoded(a: Data) -> Any:
+def decoded(a: Data) -> Data:
     """Convert codes of small floats to float32."""
-    dtype = a.dtype
-    code = _retyped(a, int32, arith.extui)
-    size = call("binary", "and", code, (1 << (dtype.bits - 1)) - 1)
-    bits = call("binary", "lshift", size, _MANTISSA - dtype.mantissa_bits)
-    value = call("binary", "mul", _bits_as_float(bits), 2.0 ** (_BIAS - dtype.bias))
-    if dtype.name == "float8_e4m3":
-        value = call("select", call("binary", "eq", size, 0x7F), float("nan"), value)
-    if dtype.name == "float8_e5m2":
-        special = _bits_as_float(call("binary", "or", bits, _INFINITE))
-        value = call("select", call("binary", "ge", size, 0x7C), special, value)
-    sign = call("binary", "and", code, 1 << (dtype.bits - 1))
-    return call("select", call("binary", "ne", sign, 0), call("unary", "neg", value), value)
+    return _made(float_codes.decoded(a.value, a.dtype.name), float32, a)
 
 
 def encoded(a: Data, dtype: DataType) -> Data:
@@ -78,10 +64,6 @@ def refuse_codes(dtype: DataType, name: str) -> None:
             f"{name} does not take values of type {dtype}",
             hints=["cast to float16 or float32 first"],
         )
-
-
-def _bits_as_float(a: Data) -> Data:
-    return _made(arith.bitcast(_type(float32, a), a.value), float32, a)
 
 
 def _float_as_bits(a: Data) -> Data:

@@ -206,7 +206,8 @@ class BulkContraction:
             tile.wait_all()
             tile.sync()
             a, b = (each.tile(0, is_a=number == 0) for number, each in enumerate(slots))
-            loop.following = [tile.dot(a, b, loop.carried[0])]
+            rounds = self.contraction.kind.rounds
+            loop.following = [tile.dot(a, b, loop.carried[0], tf32=rounds)]
             tile.sync()
         for each in slots:
             each.free()

@@ -97,7 +97,7 @@ class _Model:
 
     def _multiplication(self, tiling: Tiling, part: Sizes) -> float:
         """Cycles of the tensor cores for a block's tile, or of shared memory if these are more."""
-        warps = (1, 1) if self._is_by_warpgroups(tiling, part) else tiling.warps
+        warps = (1, 1) if self._is_by_warpgroups(tiling) else tiling.warps
         read = tiling.m * warps[1] + tiling.n * warps[0]
         shared = (tiling.m + tiling.n + read) * part.nbytes / LINE
         macs = tiling.m * tiling.n / self.machine.tensor_macs[_TYPES[part.nbytes]]
@@ -110,12 +110,12 @@ class _Model:
     def _rate(self, tiling: Tiling, part: Sizes, rounds: int) -> float:
         """Bytes per cycle that arrive at an SM: those in flight in the time of the latency."""
         room, slots = self.machine.shared_bytes_sm, tiling.slots - 1
-        if self._is_by_warpgroups(tiling, part):
+        if self._is_by_warpgroups(tiling):
             slots = min(MOST_SLOTS, self.machine.shared_bytes_block // tiling.slot_bytes)
         resident = min(rounds, max(1, room // (slots * tiling.slot_bytes + RESERVED)))
         tiles = -(-part.k * part.nbytes // tiling.k_bytes)
         in_flight = resident * min(slots, tiles) * tiling.copied_bytes(part)
         return min(_PORT_BYTES, in_flight / (_LATENCY_S * self.machine.tensor_clock_hz))
 
-    def _is_by_warpgroups(self, tiling: Tiling, part: Sizes) -> bool:
-        return self.bulk_copies and part.nbytes == 2 and takes_rows(tiling)
+    def _is_by_warpgroups(self, tiling: Tiling) -> bool:
+        return self.bulk_copies and takes_rows(tiling)

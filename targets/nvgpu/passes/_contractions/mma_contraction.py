@@ -10,7 +10,7 @@ from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.mlir import Operation, Value
 from xtc_targets.nvgpu.passes._contractions.mma_tiling import Sizes
-from xtc_targets.nvgpu.passes._tiles.mma_kind import KINDS, Kind
+from xtc_targets.nvgpu.passes._tiles.mma_kind import KINDS, TRANSPOSABLE_BYTES, Kind
 
 _ELEMENTWISE = ("arith.", "math.")
 """Operations that apply to tiles as well as to scalars, and thus may form an epilogue."""
@@ -46,6 +46,17 @@ class MmaContraction:
 
     def extent(self, loop: int) -> int:
         return self.nest.extents[loop]
+
+    @property
+    def across_k(self) -> str:
+        """The first operand whose elements along K are not contiguous: "a" or "b"; or ""."""
+        lasts = zip("ab", self.nest.indices, strict=False)
+        return next((name for name, row in lasts if row[-1].loop != self.k), "")
+
+    @property
+    def suits_warpgroups(self) -> bool:
+        """Whether warpgroups can multiply the operands: they transpose 16-bit ones only."""
+        return self.kind.nbytes == TRANSPOSABLE_BYTES or not self.across_k
 
     @property
     def sizes(self) -> Sizes:

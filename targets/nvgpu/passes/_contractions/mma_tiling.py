@@ -148,10 +148,11 @@ def tiling_of(
     many_bounds: bool = False,
     bulk_copies: bool = False,
 ) -> Tiling:
-    """Choose the tiling of a contraction; with `bulk_copies`, warpgroups multiply what they can."""
+    """Choose the tiling of a contraction; with `bulk_copies`, warpgroups multiply it if they can
+    compute its tiles."""
     m, n, batch = sizes.m, sizes.n, sizes.batch
     found = choose_tiling(m, n, batch, sms, shared_bytes, copy_bytes, many_bounds=many_bounds)
-    if bulk_copies and sizes.nbytes == _ELEMENT_BYTES:
+    if bulk_copies:
         found = streaming_tiling(m, n, sizes.k, batch, sms) or found.wide(m, n)
     return found if copy_bytes < _LEAST_COPY else _deepened(found, sizes, sms, shared_bytes)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from xtc.ir.builders import control, tile
 from xtc.ir.mlir import Value
+from xtc_targets.nvgpu.passes._contractions.mma_contraction import MmaContraction
 from xtc_targets.nvgpu.passes._contractions.mma_operand import GlobalOperand
 from xtc_targets.nvgpu.passes._contractions.mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._thread_code import as_i32
-from xtc_targets.nvgpu.passes._tiles.mma_kind import Kind
 from xtc_targets.nvgpu.passes._tiles.wgmma import WARPGROUP, sum_layout
 
 _ROWS = 64
@@ -23,10 +23,13 @@ def takes_rows(tiling: Tiling) -> bool:
     return not (tiling.m % _ROWS or tiling.threads % WARPGROUP)
 
 
-def declined(tiling: Tiling, kind: Kind) -> str:
+def declined(tiling: Tiling, contraction: MmaContraction, *, bulk_copies: bool) -> str:
     """The reason why warpgroups cannot compute a contraction's tiles; "" if they can."""
-    if kind.nbytes != 2:
-        return f"operands of {kind.name}"
+    kind = contraction.kind
+    if not contraction.suits_warpgroups:
+        return f"operand {contraction.across_k} of {kind.name} is not contiguous along k"
+    if kind.rounds and not bulk_copies:
+        return f"operands of {kind.name}, which only bulk copies round"
     if not takes_rows(tiling):
         return f"tiles of {tiling.m}x{tiling.n}: warpgroups need multiples of {_ROWS} rows"
     return ""

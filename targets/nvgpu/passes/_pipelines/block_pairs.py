@@ -7,9 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xtc.ir.builders.numbers import Number, compare, known, remainder
-from xtc.ir.mlir import BlockArgument, MemRefType, Operation, Value, all_operations
+from xtc.ir.mlir import BlockArgument, Operation, Value, all_operations
 from xtc_targets.nvgpu.passes._pipelines.dot_loops import DotLoop, Operand
-from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
 
 BLOCKS = 2
 _ATOM_ROWS = 8
@@ -61,7 +60,7 @@ def block_pair(
         rows, columns = operand.deeper(matched.merged)
         if position is None or rows % (BLOCKS * _ATOM_ROWS):
             continue
-        nbytes = rows * columns * bytes_of(MemRefType(operand.stream.source.type).element_type)
+        nbytes = rows * columns * operand.nbytes
         for dim in (0, 1):
             size = sizes[dim]
             is_even = not surely if not isinstance(size, int) else size % BLOCKS == 0

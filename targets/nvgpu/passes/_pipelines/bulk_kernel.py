@@ -19,7 +19,6 @@ from xtc.ir.mlir import (
     MemRefType,
     Operation,
     RankedTensorType,
-    Type,
     Value,
     all_operations,
 )
@@ -29,7 +28,7 @@ from xtc_targets.nvgpu.passes._pipelines.block_pairs import BLOCKS, block_pair
 from xtc_targets.nvgpu.passes._pipelines.bulk_stores import bulk_store, stored_bytes
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
 from xtc_targets.nvgpu.passes._pipelines.depth import MOST_SLOTS
-from xtc_targets.nvgpu.passes._pipelines.dot_loops import dot_loop
+from xtc_targets.nvgpu.passes._pipelines.dot_loops import DotLoop, dot_loop
 from xtc_targets.nvgpu.passes._pipelines.memory_accesses import (
     memory_of,
     memory_read,
@@ -133,11 +132,6 @@ class BulkKernel:
 
     def _known(self) -> set[Value]:
         return {result for op in self.uniform for result in op.results}
-
-    @property
-    def element(self) -> Type:
-        """The element type of the operands."""
-        return MemRefType(self.matched.a.stream.source.type).element_type
 
     @property
     def other_bytes(self) -> int:
@@ -279,9 +273,9 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
     Raises Declined if shared memory has room for too few slots.
     """
     m, n, k = found.matched.sizes
-    groups, plans = _warpgroups(m, n, found.warps, found.matched.dot)
+    groups, plans = _warpgroups(m, n, found.warps, found.matched)
     merged, store = found.matched.merged, found.store
-    slot = (m + n) * k * merged * bytes_of(found.element)
+    slot = (m + n) * k * merged * found.matched.a.nbytes
     grid = [known(size) for size in found.grid.operands]
     few = all(isinstance(size, int) for size in grid) and math.prod(grid) <= budget.sms
     # Blocks per multiprocessor that keep its tensor cores busy; a single one gets more slots.
@@ -310,12 +304,14 @@ def shape_of(found: BulkKernel, budget: Budget, *, in_bulk: bool = False) -> Sha
     raise Declined(f"two slots of {slot} bytes do not fit in shared memory", found.loop)
 
 
-def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> tuple[int, dict[int, RegisterPlan]]:
+def _warpgroups(
+    m: int, n: int, warps: int, matched: DotLoop
+) -> tuple[int, dict[int, RegisterPlan]]:
     """The number of warpgroups that share the rows, the kernel's number if possible; and the
     register plan of their accumulators, by the number of blocks per multiprocessor."""
 
     def sums(groups: int) -> tuple[int, int]:
-        return m * n // groups // WARPGROUP, columns_at_once(n) // 2
+        return m * n // groups // WARPGROUP, columns_at_once(n, codes=matched.codes) // 2
 
     possible: dict[int, dict[int, RegisterPlan]] = {}
     for groups in range(1, min(_MOST_WARPGROUPS, m // 64) + 1):
@@ -328,6 +324,6 @@ def _warpgroups(m: int, n: int, warps: int, dot: Operation) -> tuple[int, dict[i
         if plans:
             possible[groups] = plans
     if not possible:
-        raise Declined(f"accumulators of {m}x{n} do not fit in the registers", dot)
+        raise Declined(f"accumulators of {m}x{n} do not fit in the registers", matched.dot)
     chosen = min(possible, key=lambda groups: (abs(groups - warps / 4), -groups))
     return chosen, possible[chosen]

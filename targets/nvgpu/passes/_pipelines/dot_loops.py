@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from xtc.ir.attributes import TF32
 from xtc.ir.builders.numbers import known_trips
+from xtc.ir.builders.operand_codes import codes_of_dot
 from xtc.ir.builders.tile import dims_of
-from xtc.ir.mlir import BlockArgument, MemRefType, Operation, RankedTensorType, all_operations
+from xtc.ir.mlir import BlockArgument, MemRefType, Operation, RankedTensorType, Type, all_operations
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
 from xtc_targets.nvgpu.passes._pipelines.loop_forms import Form, LoopForms
 from xtc_targets.nvgpu.passes._pipelines.slot_traffic import TRAFFIC, Stream, Traffic, slot_view
+from xtc_targets.nvgpu.passes._tiles.mma_kind import STEP_BYTES, TRANSPOSABLE_BYTES
 from xtc_targets.nvgpu.passes._tiles.numbers import Numbers, global_sizes
 from xtc_targets.nvgpu.passes._tiles.shared_memory import bytes_of
 from xtc_targets.nvgpu.passes.map_tensors import ROW_BYTES
@@ -23,8 +27,20 @@ _BODY = (
     *("arith.", "memref.subview", "memref.transpose", "memref.cast", "tile.transpose", "tile.dot"),
     *("tile.assume", "tile.block_id", "tile.grid_dim", "scf.yield"),
 )
-_ELEMENTS = ("f16", "bf16")
-_STEP = 16  # K extent of an instruction
+_TOTALS: Mapping[str, str] = MappingProxyType(
+    {
+        "f16": "f32",
+        "bf16": "f32",
+        "float8_e4m3": "f32",
+        "float8_e5m2": "f32",
+        "tfloat32": "f32",
+        "int8": "i32",
+        "uint8": "i32",
+    }
+)
+"""The type of the accumulators by that of the operands of a warpgroup."""
+_UNCODED = ("f16", "bf16")
+"""Operands whose type MLIR tells."""
 _ROWS = (32, 64)
 _MOST_DIMENSIONS = 5  # of a bulk copy's tensor
 
@@ -48,9 +64,14 @@ class Operand:
     summed: int
 
     @property
-    def element(self) -> str:
-        """The element type."""
-        return str(MemRefType(self.stream.source.type).element_type)
+    def nbytes(self) -> int:
+        """Bytes per element."""
+        return bytes_of(MemRefType(self.stream.source.type).element_type)
+
+    @property
+    def is_along_k(self) -> bool:
+        """Whether elements along K are contiguous in shared memory."""
+        return self.order[self.summed] == 1
 
     @property
     def offsets(self) -> tuple[Form, ...]:
@@ -76,6 +97,7 @@ class DotLoop:
     Attributes:
         loop: the scf.for.
         dot: the operation.
+        operands: the type of both operands: an element type of MLIR, or the name of codes.
         carried: the index of the accumulator among the loop's results.
         a, b: the operands.
         forms: the loop's integers as linear forms.
@@ -84,11 +106,17 @@ class DotLoop:
 
     loop: Operation
     dot: Operation
+    operands: str
     carried: int
     a: Operand
     b: Operand
     forms: LoopForms
     trips: int | None
+
+    @property
+    def codes(self) -> str:
+        """The type of the operands of a wgmma that MLIR's type does not tell; "" for others."""
+        return "" if self.operands in _UNCODED else self.operands
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -104,7 +132,7 @@ class DotLoop:
         both tensors end there.
         """
         _, _, k = self.sizes
-        factor = max(1, ROW_BYTES // (k * 2))
+        factor = max(1, ROW_BYTES // (k * self.a.nbytes))
         if self.trips is not None and self.trips % factor:
             factor = factor if self._ends_with_tensors() else math.gcd(factor, self.trips)
         elif self.trips is None and not self._ends_with_tensors():
@@ -154,29 +182,42 @@ def dot_loop(loop: Operation, before: Sequence[Operation], numbers: Numbers) -> 
     if len(dots) > 1:
         raise Declined("the loop has several dots", dots[1])
     (dot,) = dots
-    _require_types(dot)
+    operands = _operand_type(dot)
     forms, trips = LoopForms(loop), known_trips(loop)
     if trips == 0:
         raise Declined("the loop has no iterations", loop)
     traffic = Traffic(forms, trips)
     traffic.follow(before, body)
-    a, b = (_operand(dot, number, traffic, numbers) for number in (0, 1))
-    return DotLoop(loop, dot, _carried(loop, dot), a, b, forms, trips)
+    a, b = (_operand(dot, number, traffic) for number in (0, 1))
+    for number, operand in enumerate((a, b)):
+        _require_along_k(operand, operands, number)
+        _require_copies(operand, numbers)
+    return DotLoop(loop, dot, operands, _carried(loop, dot), a, b, forms, trips)
 
 
 def _inside(op: Operation) -> list[Operation]:
     return all_operations(op)[1:]
 
 
-def _require_types(dot: Operation) -> None:
+def _operand_type(dot: Operation) -> str:
+    """The type of both operands. Raises Declined for types and sizes that warpgroups lack."""
     left, right, sums = (RankedTensorType(value.type) for value in dot.operands)
-    elements = [str(type.element_type) for type in (left, right, sums)]
-    if elements[0] not in _ELEMENTS or elements != [elements[0], elements[0], "f32"]:
-        raise Declined(f"a dot of {elements[0]} and {elements[1]} into {elements[2]}", dot)
+    names = codes_of_dot(dot) or [_named(dot, type.element_type) for type in (left, right)]
+    total = str(sums.element_type)
+    if names[0] != names[1] or _TOTALS.get(names[0]) != total:
+        raise Declined(f"a dot of {names[0]} and {names[1]} into {total}", dot)
     (m, k), n = left.shape, right.shape[1]
-    if m % 64 or n % 8 or k % _STEP:
-        why = f"a dot of {m}x{k} and {k}x{n}: warpgroups need multiples of 64, {_STEP} and 8"
+    step = STEP_BYTES // bytes_of(left.element_type)
+    if m % 64 or n % 8 or k % step:
+        why = f"a dot of {m}x{k} and {k}x{n}: warpgroups need multiples of 64, {step} and 8"
         raise Declined(why, dot)
+    return names[0]
+
+
+def _named(dot: Operation, element: Type) -> str:
+    if TF32 in dot.attributes:
+        return "tfloat32"
+    return "int8" if str(element) == "i8" else str(element)
 
 
 def _carried(loop: Operation, dot: Operation) -> int:
@@ -194,7 +235,7 @@ def _carried(loop: Operation, dot: Operation) -> int:
     return number
 
 
-def _operand(dot: Operation, number: int, traffic: Traffic, numbers: Numbers) -> Operand:
+def _operand(dot: Operation, number: int, traffic: Traffic) -> Operand:
     value, order = dot.operands[number], (0, 1)
     while not isinstance(value, BlockArgument) and value.owner.name == "tile.transpose":
         swapped = dims_of(value.owner.operation)
@@ -213,16 +254,21 @@ def _operand(dot: Operation, number: int, traffic: Traffic, numbers: Numbers) ->
         shape = shape[::-1]
         rows = (1 - rows[0], 1 - rows[1])
     dims = (min(stream.dims), max(stream.dims))
-    operand = Operand(stream, (shape[0], shape[1]), dims, rows, 1 - number)
-    _require_copies(operand, numbers)
-    return operand
+    return Operand(stream, (shape[0], shape[1]), dims, rows, 1 - number)
+
+
+def _require_along_k(operand: Operand, name: str, number: int) -> None:
+    """Decline if warpgroups would have to transpose operands of 8 or 32 bits."""
+    if operand.nbytes != TRANSPOSABLE_BYTES and not operand.is_along_k:
+        what = f"operand {'ab'[number]} of {name} is contiguous along {'mn'[number]}, not along k"
+        raise Declined(f"{what}: warpgroups transpose 16-bit operands only", operand.stream.copy)
 
 
 def _require_copies(operand: Operand, numbers: Numbers) -> None:
     """Decline unless bulk copies can load the tiles."""
     copy, source = operand.stream.copy, operand.stream.source
     type = MemRefType(source.type)
-    nbytes, rank = bytes_of(type.element_type), len(type.shape)
+    nbytes, rank = operand.nbytes, len(type.shape)
     if rank > _MOST_DIMENSIONS or operand.dims[1] != rank - 1:
         raise Declined("the last dimension of the tensor is not copied", copy)
     _, strides, offset = global_sizes(source)

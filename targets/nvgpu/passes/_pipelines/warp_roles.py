@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from xtc.ir.attributes import TF32
 from xtc.ir.builders import control, tile
 from xtc.ir.builders.numbers import (
     Number,
@@ -245,10 +246,12 @@ class Roles:
         values = [as_value(offset, type=slot.type) for offset in offsets]
         source, barrier = self.mapped[operand.stream.source], (self.full, slot)
         if mask is None:
-            tile.tma_load(source, view, barrier, values, list(operand.dims))
+            load = tile.tma_load(source, view, barrier, values, list(operand.dims))
         else:
             ranks = as_value(mask, type=slot.type)
-            tile.tma_multicast(source, view, barrier, ranks, values, list(operand.dims))
+            load = tile.tma_multicast(source, view, barrier, ranks, values, list(operand.dims))
+        if self.matched.codes == "tfloat32":  # warpgroups ignore the lower bits
+            load.attributes[TF32] = UnitAttr.get()
 
     def _copy_by_halves(
         self, operand: Operand, buffer: Value, slot: Value, offsets: Sequence[Number]
@@ -315,7 +318,7 @@ class Roles:
             tile.wgmma_fence()
             with self.matched.dot.location:
                 a, b = self._operands(slot)
-                total = tile.wgmma(a, b, total)
+                total = tile.wgmma(a, b, total, self.matched.codes)
             tile.wgmma_commit()
             tile.wgmma_wait(1)
             with control.branch(compare("sgt", loop.index, 0)):

@@ -12,6 +12,9 @@ from xtc.ir.mlir import Type
 STEP_BYTES = 32
 """Bytes of a row of A, and of a column of B, per mma: 16 elements of 16 bits, or 8 of 32."""
 
+TRANSPOSABLE_BYTES = 2
+"""Bytes of operands that warpgroups transpose; others are contiguous along K ("PTX ISA", wgmma)."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -24,6 +27,11 @@ class Kind:
 
     name: str
     nbytes: int
+
+    @property
+    def rounds(self) -> bool:
+        """Whether operands are float32, which is rounded."""
+        return self.name == "tf32"
 
     @property
     def step(self) -> int:

@@ -9,7 +9,8 @@ from functools import cache
 from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout, local, spatial
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply
-from xtc.ir.builders.tile import codes_of, location_text
+from xtc.ir.builders.operand_codes import codes_of
+from xtc.ir.builders.tile import location_text
 from xtc.ir.mlir import (
     Attribute,
     IntegerType,

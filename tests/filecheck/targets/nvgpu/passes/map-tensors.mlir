@@ -41,3 +41,27 @@ func.func @copy(%x: memref<f16, 1>) attributes {xtc.warps = 4 : i64} {
   }
   return
 }
+
+// A load that rounds float32 to TF32 has another map than one that does not: type 11 of a launch's map.
+// CHECK-LABEL: func.func @rounded
+// CHECK:       "tile.tensor_map"{{.*}} {box = array<i64: 64, 32>, swizzle = 128 : i64, xtc.tf32}
+// CHECK-NEXT:  nvgpu.map = 1 : i64, xtc.tf32}
+// CHECK-NEXT:  "tile.tensor_map"{{.*}} {box = array<i64: 64, 32>, swizzle = 128 : i64} :
+// CHECK-NEXT:  nvgpu.map = 2 : i64}
+// LAUNCH-LABEL: func.func @rounded
+// LAUNCH-SAME:  nvgpu.maps = [array<i64: 0, 11, 4, {{.*}}>, array<i64: 0, 7, 4, {{.*}}>]
+func.func @rounded(%x: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %g = memref.reinterpret_cast %x to offset: [0], sizes: [256, 256], strides: [256, 1]
+    : memref<f32, 1> to memref<256x256xf32, strided<[256, 1]>, 1>
+  %s = memref.alloc() : memref<64x32xf32, 2>
+  %b = "tile.mbarrier_alloc"() {counts = array<i64: 1>} : () -> memref<1xi64, 2>
+  %first = "tile.in_group"() {begin = 0 : i64, size = 1 : i64} : () -> i1
+  scf.if %first {
+    "tile.tma_load"(%g, %s, %b, %c0, %c0, %c0) {dims = array<i64: 0, 1>, xtc.tf32}
+      : (memref<256x256xf32, strided<[256, 1]>, 1>, memref<64x32xf32, 2>, memref<1xi64, 2>, i32, i32, i32) -> ()
+    "tile.tma_load"(%g, %s, %b, %c0, %c0, %c0) {dims = array<i64: 0, 1>}
+      : (memref<256x256xf32, strided<[256, 1]>, 1>, memref<64x32xf32, 2>, memref<1xi64, 2>, i32, i32, i32) -> ()
+  }
+  return
+}

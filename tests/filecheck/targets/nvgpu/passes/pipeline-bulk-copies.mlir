@@ -156,3 +156,128 @@ func.func @merged(%m: i32, %a: memref<f16, 1>, %b: memref<f16, 1>, %c: memref<f1
     : (tensor<128x128xf16>, memref<512x512xf16, strided<[512, 1]>, 1>, i32, i32) -> ()
   return
 }
+
+// -----
+
+// Operands of 8 bits: 128 bytes of K at once, two iterations. Warpgroups multiply the codes.
+// CHECK-LABEL: func.func @small_floats
+// CHECK-NOT:   xtc.notes
+// CHECK:       memref.alloc() : memref<12x64x128xi8, 2>
+// CHECK:       "tile.mbarrier_expect"({{.*}}, %c16384_i32)
+// CHECK:       "tile.wgmma"{{.*}} {codes = ["float8_e4m3"]}
+func.func @small_floats(%a: memref<i8, 1>, %b: memref<i8, 1>, %c: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %step = arith.constant 64 : i32
+  %end = arith.constant 256 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %ga = memref.reinterpret_cast %a to offset: [0], sizes: [64, 256], strides: [256, 1]
+    : memref<i8, 1> to memref<64x256xi8, strided<[256, 1]>, 1>
+  %gb = memref.reinterpret_cast %b to offset: [0], sizes: [64, 256], strides: [256, 1]
+    : memref<i8, 1> to memref<64x256xi8, strided<[256, 1]>, 1>
+  %gc = memref.reinterpret_cast %c to offset: [0], sizes: [64, 64], strides: [64, 1]
+    : memref<f32, 1> to memref<64x64xf32, strided<[64, 1]>, 1>
+  %sa = memref.alloc() : memref<64x64xi8, 2>
+  %sb = memref.alloc() : memref<64x64xi8, 2>
+  %sum = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (tensor<64x64xf32>) : i32 {
+    "tile.copy_async"(%ga, %sa, %c0, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<64x256xi8, strided<[256, 1]>, 1>, memref<64x64xi8, 2>, i32, i32) -> ()
+    "tile.copy_async"(%gb, %sb, %c0, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<64x256xi8, strided<[256, 1]>, 1>, memref<64x64xi8, 2>, i32, i32) -> ()
+    "tile.wait_all"() : () -> ()
+    "tile.sync"() : () -> ()
+    %ta = "tile.load_shared"(%sa) : (memref<64x64xi8, 2>) -> tensor<64x64xi8>
+    %raw = "tile.load_shared"(%sb) : (memref<64x64xi8, 2>) -> tensor<64x64xi8>
+    %tb = "tile.transpose"(%raw) {dims = array<i64: 1, 0>} : (tensor<64x64xi8>) -> tensor<64x64xi8>
+    %d = "tile.dot"(%ta, %tb, %s) {codes = ["float8_e4m3", "float8_e4m3"]}
+      : (tensor<64x64xi8>, tensor<64x64xi8>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "tile.sync"() : () -> ()
+    scf.yield %d : tensor<64x64xf32>
+  }
+  "tile.store_global"(%sum, %gc, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<64x64xf32>, memref<64x64xf32, strided<[64, 1]>, 1>, i32, i32) -> ()
+  return
+}
+
+// -----
+
+// Copies of TF32 round, since warpgroups ignore the lower bits.
+// CHECK-LABEL: func.func @tf32
+// CHECK-NOT:   xtc.notes
+// CHECK-COUNT-2: "tile.tma_load"{{.*}}xtc.tf32
+// CHECK:       "tile.wgmma"{{.*}} {codes = ["tfloat32"]}
+func.func @tf32(%a: memref<f32, 1>, %b: memref<f32, 1>, %c: memref<f32, 1>) attributes {xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %step = arith.constant 32 : i32
+  %end = arith.constant 256 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %ga = memref.reinterpret_cast %a to offset: [0], sizes: [64, 256], strides: [256, 1]
+    : memref<f32, 1> to memref<64x256xf32, strided<[256, 1]>, 1>
+  %gb = memref.reinterpret_cast %b to offset: [0], sizes: [64, 256], strides: [256, 1]
+    : memref<f32, 1> to memref<64x256xf32, strided<[256, 1]>, 1>
+  %gc = memref.reinterpret_cast %c to offset: [0], sizes: [64, 64], strides: [64, 1]
+    : memref<f32, 1> to memref<64x64xf32, strided<[64, 1]>, 1>
+  %sa = memref.alloc() : memref<64x32xf32, 2>
+  %sb = memref.alloc() : memref<64x32xf32, 2>
+  %sum = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (tensor<64x64xf32>) : i32 {
+    "tile.copy_async"(%ga, %sa, %c0, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<64x256xf32, strided<[256, 1]>, 1>, memref<64x32xf32, 2>, i32, i32) -> ()
+    "tile.copy_async"(%gb, %sb, %c0, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<64x256xf32, strided<[256, 1]>, 1>, memref<64x32xf32, 2>, i32, i32) -> ()
+    "tile.wait_all"() : () -> ()
+    "tile.sync"() : () -> ()
+    %ta = "tile.load_shared"(%sa) : (memref<64x32xf32, 2>) -> tensor<64x32xf32>
+    %raw = "tile.load_shared"(%sb) : (memref<64x32xf32, 2>) -> tensor<64x32xf32>
+    %tb = "tile.transpose"(%raw) {dims = array<i64: 1, 0>} : (tensor<64x32xf32>) -> tensor<32x64xf32>
+    %d = "tile.dot"(%ta, %tb, %s) {xtc.tf32}
+      : (tensor<64x32xf32>, tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "tile.sync"() : () -> ()
+    scf.yield %d : tensor<64x64xf32>
+  }
+  "tile.store_global"(%sum, %gc, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<64x64xf32>, memref<64x64xf32, strided<[64, 1]>, 1>, i32, i32) -> ()
+  return
+}
+
+// -----
+
+// Only 16-bit operands may be contiguous along another dimension than K.
+// CHECK-LABEL: func.func @across
+// CHECK-SAME:  xtc.notes = ["{{.*}}: no bulk copies and warpgroups: operand b of int8 is contiguous along n, not along k: warpgroups transpose 16-bit operands only"]
+// CHECK:       tile.dot
+func.func @across(%a: memref<i8, 1>, %b: memref<i8, 1>, %c: memref<i32, 1>) attributes {xtc.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %step = arith.constant 64 : i32
+  %end = arith.constant 256 : i32
+  %zero = arith.constant dense<0> : tensor<64x64xi32>
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %ga = memref.reinterpret_cast %a to offset: [0], sizes: [64, 256], strides: [256, 1]
+    : memref<i8, 1> to memref<64x256xi8, strided<[256, 1]>, 1>
+  %gb = memref.reinterpret_cast %b to offset: [0], sizes: [256, 64], strides: [64, 1]
+    : memref<i8, 1> to memref<256x64xi8, strided<[64, 1]>, 1>
+  %gc = memref.reinterpret_cast %c to offset: [0], sizes: [64, 64], strides: [64, 1]
+    : memref<i32, 1> to memref<64x64xi32, strided<[64, 1]>, 1>
+  %sa = memref.alloc() : memref<64x64xi8, 2>
+  %sb = memref.alloc() : memref<64x64xi8, 2>
+  %sum = scf.for %k = %c0 to %end step %step iter_args(%s = %zero) -> (tensor<64x64xi32>) : i32 {
+    "tile.copy_async"(%ga, %sa, %c0, %k) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<64x256xi8, strided<[256, 1]>, 1>, memref<64x64xi8, 2>, i32, i32) -> ()
+    "tile.copy_async"(%gb, %sb, %k, %c0) {check_bounds = true, dims = array<i64: 0, 1>}
+      : (memref<256x64xi8, strided<[64, 1]>, 1>, memref<64x64xi8, 2>, i32, i32) -> ()
+    "tile.wait_all"() : () -> ()
+    "tile.sync"() : () -> ()
+    %ta = "tile.load_shared"(%sa) : (memref<64x64xi8, 2>) -> tensor<64x64xi8>
+    %tb = "tile.load_shared"(%sb) : (memref<64x64xi8, 2>) -> tensor<64x64xi8>
+    %d = "tile.dot"(%ta, %tb, %s)
+      : (tensor<64x64xi8>, tensor<64x64xi8>, tensor<64x64xi32>) -> tensor<64x64xi32>
+    "tile.sync"() : () -> ()
+    scf.yield %d : tensor<64x64xi32>
+  }
+  "tile.store_global"(%sum, %gc, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<64x64xi32>, memref<64x64xi32, strided<[64, 1]>, 1>, i32, i32) -> ()
+  return
+}

@@ -171,7 +171,7 @@ func.func @odd(%a: memref<3x17x20xbf16, 1>, %b: memref<3x33x17xbf16, 1>, %c: mem
 
 // ldmatrix cannot transpose elements of 32 bits: those of B are read individually.
 // DECLINED-LABEL: func.func @wide(
-// DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: operands of tf32"]
+// DECLINED-SAME: xtc.notes = ["{{.*}}: no warpgroups: operand b of tf32 is not contiguous along k"]
 // THREAD-LABEL: func.func @wide(
 // THREAD:       linalg.matmul
 // TF32-LABEL:  func.func @wide(
