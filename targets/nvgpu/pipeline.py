@@ -25,6 +25,7 @@ from xtc_targets.nvgpu.passes.copy_by_vectors import CopyByVectors
 from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
+from xtc_targets.nvgpu.passes.flatten_contractions import FlattenContractions
 from xtc_targets.nvgpu.passes.fuse_multiply_adds import FuseMultiplyAdds
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.group_rows import GroupRows
@@ -62,6 +63,9 @@ def scheduled(options: NvgpuOptions) -> Stage:
         (
             # The user's schedules first: later passes schedule the remaining operations.
             ApplySchedules(levels=2),
+            "canonicalize",
+            # Convolutions, too, as multiplications of matrices.
+            FlattenContractions(options.tf32, machine.sms),
             "canonicalize",
             # Contractions with few tiles: more blocks, and a sum that the epilogue can join.
             SplitContractions(
