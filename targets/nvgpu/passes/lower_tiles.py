@@ -260,7 +260,7 @@ class _Lowering(HopperLowerings):
             nbytes = arith.constant(i64, bytes_of(element))
             address = advanced(address, arith.muli(wide, nbytes))
         self.values[op.results[0]] = GlobalView(
-            address, [self._i32(n) for n in sizes], [self._i32(n) for n in strides], element
+            address, [self._i32(n) for n in sizes], [self._stride(n) for n in strides], element
         )
 
     def _argument_of(self, value: Value) -> Value:
@@ -269,15 +269,21 @@ class _Lowering(HopperLowerings):
         return value
 
     def _i32(self, number: Value | int) -> Number:
-        if isinstance(number, int):
-            return number
+        return number if isinstance(number, int) else self._integer(number, 32)
+
+    def _stride(self, number: Value | int) -> Number:
+        """A stride, of 64 bits if it may need them."""
+        return number if isinstance(number, int) else self._integer(number, 64)
+
+    def _integer(self, number: Value, bits: int) -> Value:
+        """The integer of at most `bits` bits that was cast to an index."""
         new = self.value(number)
         owner = getattr(new, "owner", None)
         if owner is not None and getattr(owner, "name", "") == "arith.index_cast":
             source = owner.operands[0]
-            if str(source.type) == "i32":
+            if IntegerType(source.type).width <= bits:
                 return source
-        return arith.index_cast(IntegerType.get_signless(32), new)
+        return arith.index_cast(IntegerType.get_signless(bits), new)
 
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)

@@ -58,7 +58,7 @@ def changes_in_loop(number: Number) -> bool:
     if isinstance(number, int):
         return False
     owner = number.owner
-    around = owner.owner if isinstance(owner, Block) else owner.operation.parent
+    around = owner.owner.operation if isinstance(owner, Block) else owner.operation.parent
     while around.name != "func.func":
         if around.name in ("scf.for", "scf.while"):
             return True
