@@ -28,6 +28,7 @@ from xtc_targets.nvgpu.passes.export_entries import ExportEntries
 from xtc_targets.nvgpu.passes.flatten_contractions import FlattenContractions
 from xtc_targets.nvgpu.passes.fuse_multiply_adds import FuseMultiplyAdds
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
+from xtc_targets.nvgpu.passes.group_reductions import GroupReductions
 from xtc_targets.nvgpu.passes.group_rows import GroupRows
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
@@ -89,6 +90,8 @@ def scheduled(options: NvgpuOptions) -> Stage:
             SplitReductions(machine.sms),
             "canonicalize",
             "cse",
+            # They begin with a value in a register instead of a kernel that fills the result.
+            GroupReductions(),
         ),
     )
 

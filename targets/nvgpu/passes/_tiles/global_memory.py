@@ -44,7 +44,8 @@ class GlobalView:
 
     Attributes:
         address: the address of its first element.
-        sizes, strides: in elements; 32-bit values if unknown.
+        sizes: in elements; 32-bit values if unknown.
+        strides: in elements; values of 32 or 64 bits if unknown.
     """
 
     address: Value
