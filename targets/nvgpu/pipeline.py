@@ -25,8 +25,10 @@ from xtc_targets.nvgpu.passes.copy_by_vectors import CopyByVectors
 from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
+from xtc_targets.nvgpu.passes.flatten_contractions import FlattenContractions
 from xtc_targets.nvgpu.passes.fuse_multiply_adds import FuseMultiplyAdds
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
+from xtc_targets.nvgpu.passes.group_reductions import GroupReductions
 from xtc_targets.nvgpu.passes.group_rows import GroupRows
 from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
 from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
@@ -64,6 +66,9 @@ def scheduled(options: NvgpuOptions) -> Stage:
             # The user's schedules first: later passes schedule the remaining operations.
             ApplySchedules(levels=2),
             "canonicalize",
+            # Convolutions, too, as multiplications of matrices.
+            FlattenContractions(options.tf32, machine.sms),
+            "canonicalize",
             # Contractions with few tiles: more blocks, and a sum that the epilogue can join.
             SplitContractions(
                 options.tf32, machine.arch, machine.sms, bulk_copies=has_bulk_pipelines(options)
@@ -86,6 +91,8 @@ def scheduled(options: NvgpuOptions) -> Stage:
             SplitReductions(machine.sms),
             "canonicalize",
             "cse",
+            # They begin with a value in a register instead of a kernel that fills the result.
+            GroupReductions(),
         ),
     )
 

@@ -149,7 +149,7 @@ def test_a_barrier_is_needed_only_between_warps(simulator: NvgpuDevice) -> None:
 def test_what_is_left_to_other_kernels(
     simulator: NvgpuDevice, operator: Callable[..., Any], shape: tuple[int, ...]
 ) -> None:
-    assert counted(simulator, graph(operator, shape))["LAUNCHES"] > 2
+    assert counted(simulator, graph(operator, shape))["LAUNCHES"] > 1
 
 
 def test_the_schedule_of_a_user_wins(simulator: NvgpuDevice) -> None:

@@ -70,10 +70,15 @@ _TILE_READS = (
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
 
 
+def acting_operations(kernel: Operation) -> list[Operation]:
+    """The operations of a kernel that access memory."""
+    ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
+    return [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
+
+
 def only_operation(kernel: Operation) -> Operation | None:
     """The only operation of a kernel that accesses memory; None if there are several."""
-    ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
-    acting = [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
+    acting = acting_operations(kernel)
     return acting[0] if len(acting) == 1 else None
 
 

@@ -9,6 +9,10 @@ from xtc.ir.analysis.function_view import FunctionView
 from xtc.ir.attributes import KERNEL
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView
 
+REDUCTION = "nvgpu.reduction"
+"""Attribute of a reduction in a kernel with the fill of its destination: a unit. Written by
+group-reductions, read by use-tensor-cores."""
+
 
 def first_free_mark(view: FunctionView) -> int:
     """The first number that marks no kernel of the function yet."""

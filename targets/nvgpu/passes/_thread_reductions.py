@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
+from xtc.ir.analysis.structured import (
+    Structured,
+    body_operations,
+    element_bits,
+    is_shaped,
+    is_used,
+)
 from xtc.ir.builders.affine import delinearized
 from xtc.ir.builders.numbers import index_constant, linear_offset
 from xtc.ir.builders.slices import Offset
@@ -36,11 +42,13 @@ class Reduction:
         nest: the structured op.
         combine: the operation that combines the accumulator with an element.
         element: the value of that element in the body.
+        start: the initial value of each result; None if the result has it.
     """
 
     nest: Structured
     combine: Operation
     element: Value
+    start: Value | None = None
 
     @property
     def rows(self) -> int:
@@ -98,7 +106,9 @@ class Reduction:
         """The element of a row that the body computes at these loop indices."""
         arguments = list(self.nest.body.arguments)[:-1]
         values = {
-            argument: _loaded(self.nest, n, counters, ip) for n, argument in enumerate(arguments)
+            argument: _loaded(self.nest, n, counters, ip)
+            for n, argument in enumerate(arguments)
+            if is_used(argument)
         }
         for op in body_operations(self.nest.op)[:-1]:
             if op != self.combine:
@@ -115,12 +125,22 @@ class Reduction:
 
     def accumulate(self, row: Value, total: Value, ip: InsertionPoint) -> None:
         """Combine `total` with the result of row number `row`."""
-        number = self.nest.destination
         counters = counters_of(self.nest, self.nest.out, row, ip)
-        indices = [_position(index, counters, ip) for index in self.nest.indices[number]]
-        buffer = self.nest.op.operands[number]
-        before = memref.load(buffer, indices, ip=ip)
+        buffer, indices = self._destination(counters, ip)
+        before = memref.load(buffer, indices, ip=ip) if self.start is None else self.start
         memref.store(self.combined(before, total, ip), buffer, indices, ip=ip)
+
+    def store(self, counters: Mapping[int, Value], total: Value, ip: InsertionPoint) -> None:
+        """Store the result at these loop indices."""
+        buffer, indices = self._destination(counters, ip)
+        memref.store(total, buffer, indices, ip=ip)
+
+    def _destination(
+        self, counters: Mapping[int, Value], ip: InsertionPoint
+    ) -> tuple[Value, list[Value]]:
+        number = self.nest.destination
+        indices = [_position(index, counters, ip) for index in self.nest.indices[number]]
+        return self.nest.op.operands[number], indices
 
     def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
         """The combination of two values."""

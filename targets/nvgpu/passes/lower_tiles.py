@@ -259,25 +259,26 @@ class _Lowering(HopperLowerings):
             wide = arith.index_cast(i64, self.value(offset))
             nbytes = arith.constant(i64, bytes_of(element))
             address = advanced(address, arith.muli(wide, nbytes))
-        self.values[op.results[0]] = GlobalView(
-            address, [self._i32(n) for n in sizes], [self._i32(n) for n in strides], element
-        )
+        steps = [self._i32(stride, most=64) for stride in strides]
+        view = GlobalView(address, [self._i32(n) for n in sizes], steps, element)
+        self.values[op.results[0]] = view
 
     def _argument_of(self, value: Value) -> Value:
         while not hasattr(value, "arg_number"):
             value = value.owner.operands[0]
         return value
 
-    def _i32(self, number: Value | int) -> Number:
+    def _i32(self, number: Value | int, most: int = 32) -> Number:
+        """The integer that was cast to an index, of 32 bits, or of up to `most`."""
         if isinstance(number, int):
             return number
         new = self.value(number)
         owner = getattr(new, "owner", None)
         if owner is not None and getattr(owner, "name", "") == "arith.index_cast":
             source = owner.operands[0]
-            if str(source.type) == "i32":
+            if IntegerType(source.type).width in (32, most):
                 return source
-        return arith.index_cast(IntegerType.get_signless(32), new)
+        return arith.index_cast(IntegerType.get_signless(most), new)
 
     def alloc(self, op: Operation) -> None:
         type = MemRefType(op.results[0].type)

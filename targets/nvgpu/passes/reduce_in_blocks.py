@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import structured
 from xtc.ir.builders.control import BLOCKS, THREADS, loop, parallel
 from xtc.ir.builders.numbers import index_constant
@@ -14,7 +16,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._kernels import GRID, WARP, only_operation
+from xtc_targets.nvgpu.passes._kernels import GRID, WARP, acting_operations
 from xtc_targets.nvgpu.passes._numbered_loops import where_below
 from xtc_targets.nvgpu.passes._shuffles import exchanged
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, reduction_of
@@ -42,6 +44,11 @@ class ReduceInBlocks(Pass):
     In strided reductions, the lanes of a warp read adjacent elements of 32 rows, and 8 warps share
     the rows: warp w reduces elements w, w + 8, .., and the first one combines the results in order.
 
+    A reduction that group-reductions grouped with its initial value begins with it, in a register,
+    and stores the result. Its short rows are reduced by a thread each:
+
+        scf.parallel (%row) = (0) to (8) { %s = scf.for iter_args(%initial) ; memref.store %s, %r }
+
     The order of the reduction changes. Rows of fewer than 32 elements keep their loop. So do
     strided reductions with enough rows for all multiprocessors.
 
@@ -63,20 +70,75 @@ class ReduceInBlocks(Pass):
                     self._share(kernel)
 
     def _share(self, kernel: Operation) -> None:
-        op = only_operation(kernel)
+        fill, op = _reduction_in(kernel)
         nest = None if op is None else structured(op)
         reduction = None if nest is None else reduction_of(nest)
         if reduction is None:
             return
+        if fill is not None:
+            reduction = replace(reduction, start=fill.operands[0])
         threads = reduction.threads(self.sms * _BUSY)
-        if threads == 1:
+        if threads == 1 and fill is None:
             return
         with reduction.nest.op.location:
-            if reduction.columns > 1:
+            if threads == 1:
+                _Threads(reduction).write()
+            elif reduction.columns > 1:
                 _Columns(reduction).write()
             else:
                 _Rows(reduction, threads).write()
         reduction.nest.op.erase()
+        if fill is not None:
+            fill.erase()
+
+
+def _reduction_in(kernel: Operation) -> tuple[Operation | None, Operation | None]:
+    """The fill that group-reductions marked, and the only other operation that accesses memory."""
+    # A window of a pooling, which is never read, may be a buffer of the kernel.
+    acting = [op for op in acting_operations(kernel) if not is_allocation(op)]
+    if len(acting) == 2 and acting[0].name == "linalg.fill":
+        fill, op = acting
+        if op.name.startswith("linalg.") and list(op.operands)[-1] == fill.operands[1]:
+            return fill, op
+    return None, acting[0] if len(acting) == 1 else None
+
+
+@dataclass(frozen=True)
+class _Threads:
+    """Writes a reduction whose rows have a thread each, which begins with the initial value."""
+
+    reduction: Reduction
+
+    def write(self) -> None:
+        nest = self.reduction.nest
+        ip = InsertionPoint(nest.op)
+        if nest.out:
+            ranges = [range(nest.extents[row]) for row in nest.out]
+            rows, end = parallel(ranges, None, ip)
+            ip = InsertionPoint(end)
+            counters = dict(zip(nest.out, rows, strict=True))
+        else:
+            counters = {}
+        start = self.reduction.start
+        assert start is not None  # noqa: S101  these reductions were grouped with their fill
+        self.reduction.store(counters, self._reduced(counters, nest.reductions, start, ip), ip)
+
+    def _reduced(
+        self, counters: Mapping[int, Value], loops: Sequence[int], before: Value, ip: InsertionPoint
+    ) -> Value:
+        """The combination of `before` and the elements that these loops run over, in order."""
+        if not loops:
+            element = self.reduction.value(counters, ip)
+            return self.reduction.combined(before, element, ip)
+        first, *others = loops
+        with loop(
+            index_constant(0, ip), self.reduction.nest.extents[first], 1, [before], ip
+        ) as body:
+            inner = InsertionPoint.current
+            every = {**counters, first: body.index}
+            body.following = [self._reduced(every, others, body.carried[0], inner)]
+        result: Value = body.results[0]
+        return result
 
 
 @dataclass(frozen=True)

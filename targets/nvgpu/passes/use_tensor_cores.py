@@ -57,6 +57,7 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
 from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP, set_shape
+from xtc_targets.nvgpu.passes._marks import REDUCTION
 from xtc_targets.nvgpu.passes._pipelines.bulk_kernel import Budget
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
@@ -111,7 +112,11 @@ class UseTensorCores(Pass):
                 if work is not None:
                     load_tile_dialect(module.context)
                     self._write(kernel, work)
-                elif any(KERNEL in op.attributes for op in all_operations(kernel)):
+                elif any(
+                    KERNEL in op.attributes and REDUCTION not in op.attributes
+                    for op in all_operations(kernel)
+                    if op.name != "linalg.fill"
+                ):
                     raise CompileError(
                         f"kernel '{symbol_of(kernel)}' is marked as a contraction but is not one",
                         where=str(kernel.location),

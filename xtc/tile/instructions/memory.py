@@ -22,7 +22,7 @@ from xtc.ir.mlir import (
     arith,
     memref,
 )
-from xtc.tile.types import DataType, int32, require_type
+from xtc.tile.types import DataType, int32, int64, require_type
 from xtc.tile.values.arithmetic import cast, data
 from xtc.tile.values.indexing import indexed
 from xtc.tile.values.methods import method
@@ -141,7 +141,7 @@ def global_view(
         raise UserError(
             f"global_view takes a stride for each size, not {strides!r}", hints=["strides=[n, 1]"]
         )
-    given = _dense(shape) if strides is None else list(strides)
+    given = _dense_wide(shape) if strides is None else list(strides)
     if len(given) != len(shape):
         raise UserError(
             f"global_view: {len(shape)} sizes and {len(given)} strides",
@@ -353,6 +353,20 @@ def _dense(shape: Sequence[Any]) -> list[Any]:
     strides: list[Any] = [1]
     for size in reversed(shape[1:]):
         strides.insert(0, strides[0] * size)
+    return strides
+
+
+def _dense_wide(shape: Sequence[Any]) -> list[Any]:
+    """The strides of a dense tensor in global memory.
+
+    Products of run-time sizes have 64 bits: the tensor may have more than 2**31 elements.
+    """
+    strides: list[Any] = []
+    for at in range(1, len(shape) + 1):
+        sizes = [size for size in shape[at:] if not (isinstance(size, int) and size == 1)]
+        if len(sizes) > 1 and not all(isinstance(size, int) for size in sizes):
+            sizes = [size if isinstance(size, int) else cast(size, int64) for size in sizes]
+        strides.append(math.prod(sizes))
     return strides
 
 

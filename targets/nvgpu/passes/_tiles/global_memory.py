@@ -44,7 +44,8 @@ class GlobalView:
 
     Attributes:
         address: the address of its first element.
-        sizes, strides: in elements; 32-bit values if unknown.
+        sizes: in elements; 32-bit values if unknown.
+        strides: in elements; values of 32 or 64 bits if unknown.
     """
 
     address: Value
@@ -58,7 +59,7 @@ def changes_in_loop(number: Number) -> bool:
     if isinstance(number, int):
         return False
     owner = number.owner
-    around = owner.owner if isinstance(owner, Block) else owner.operation.parent
+    around = owner.owner.operation if isinstance(owner, Block) else owner.operation.parent
     while around.name != "func.func":
         if around.name in ("scf.for", "scf.while"):
             return True

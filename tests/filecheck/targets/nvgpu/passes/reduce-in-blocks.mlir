@@ -134,3 +134,39 @@ func.func @placed(%a: memref<8x4096xf32, 1>, %r: memref<8xf32, 1>)
   }
   return
 }
+
+// With the fill that begins it: the value is in a register, and the result is not read.
+// CHECK-LABEL: func.func @filled(
+// CHECK-NOT:   linalg.fill
+// CHECK-NOT:   memref.load %arg1
+// CHECK:       arith.addf %cst
+// CHECK:       memref.store %{{.*}}, %arg1
+func.func @filled(%a: memref<8x40xf32, 1>, %r: memref<8xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%r : memref<8xf32, 1>)
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x40xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+
+// A short row has a thread.
+// CHECK-LABEL: func.func @filled_and_short(
+// CHECK-NOT:   linalg.fill
+// CHECK:       scf.parallel (%[[ROW:.*]]) = (%c0{{.*}}) to (%c8{{.*}}) step
+// CHECK:         %[[SUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %cst{{.*}})
+// CHECK:         memref.store %[[SUM]], %arg1[%[[ROW]]]
+func.func @filled_and_short(%a: memref<8x5xf32, 1>, %r: memref<8xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%r : memref<8xf32, 1>)
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x5xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
