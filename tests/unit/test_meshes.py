@@ -395,8 +395,9 @@ def test_invalid_grids_are_refused(attributes: str) -> None:
         refused(lambda: run_steps(module, (DistributeSchedules(),)), GRIDS[attributes])
 
 
-def test_data_names_operands_by_number() -> None:
+@pytest.mark.parametrize("name", ["shard", "spread"])
+def test_data_names_operands_by_number(name: str) -> None:
     mesh = {"@m": {"mx": 2}, "@p over @m": {"px": 2}}
-    shard = {"i": {"distribute": "px", "shard": {0: ["mx", "*"]}}, "j": {}, "k": {}}
-    schedule = xtc.Schedule.of(matmul_graph(), {**mesh, "C": shard})
+    loops = {"i": {"distribute": "px", name: {0: ["mx", "*"]}}, "j": {}, "k": {}}
+    schedule = xtc.Schedule.of(matmul_graph(), {**mesh, "C": loops})
     assert "shard: {0: ['mx', '*']}" in schedule["C"].data

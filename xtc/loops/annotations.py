@@ -25,7 +25,8 @@ ANNOTATIONS = (
     "shard",
     "external",
 )
-_SAME = {"fuse_producer": "fuse"}
+_SAME = {"fuse_producer": "fuse", "spread": "shard"}
+"""Synonyms of annotations."""
 _OF_PARAMETERS = ("partial", "full")
 """Annotations that other schedule descriptions use for undetermined tile sizes."""
 REASSOCIATE = "reassociate"

@@ -56,9 +56,9 @@ _INSTRUCTIONS = MappingProxyType(
 )
 """PTX instructions of each function, inlined, in float32 and float64, as LLVM 22 generates them."""
 
-_INLINED = 2000
-"""The most instructions of a function that are inlined into a kernel: beyond, a call costs a few
-instructions of 20 to 200, and saves seconds of LLVM and ptxas."""
+_INLINED = 4000
+"""The most instructions of a function that are inlined into a kernel. More take LLVM and ptxas
+seconds; fewer would keep the sums of a matmul in registers across calls, which ptxas spills."""
 
 _FUNCTIONS = MappingProxyType(
     {f"math.{name}": name for name in _INSTRUCTIONS if name != "pow"} | {"math.powf": "pow"}
@@ -77,7 +77,7 @@ class CallLibdevice(Pass):
         %y = arith.truncf %b : f32 to f16
 
     The code generator links the library, which has float32 and float64 functions, and inlines
-    them. A kernel that would have more than 2,000 instructions of a function calls it instead,
+    them. A kernel that would have more than 4,000 instructions of a function calls it instead,
     through a function that is not inlined: `@xtc_nv_sinf`. Kernels with `wgmma` are an exception,
     because ptxas serializes these instructions in a kernel with calls.
     """
