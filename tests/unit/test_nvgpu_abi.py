@@ -11,7 +11,7 @@ from xtc_targets.nvgpu.tensor_maps import _PROMOTION, _SWIZZLES, MAP_TYPES
 
 DATA_TYPES = (
     *("UINT8", "UINT16", "UINT32", "INT32", "UINT64", "INT64"),
-    *("FLOAT16", "FLOAT32", "FLOAT64", "BFLOAT16"),
+    *("FLOAT16", "FLOAT32", "FLOAT64", "BFLOAT16", "FLOAT32_FTZ", "TFLOAT32"),
 )
 """CU_TENSOR_MAP_DATA_TYPE_..., numbered from 0."""
 
@@ -35,6 +35,7 @@ def test_tensor_maps_have_the_numbers_of_the_header() -> None:
         "f32": "FLOAT32",
         "f64": "FLOAT64",
         "bf16": "BFLOAT16",
+        "tf32": "TFLOAT32",
     }
     spans = {span: SWIZZLES[number] for span, number in _SWIZZLES.items()}
     assert spans == {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}

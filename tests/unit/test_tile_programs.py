@@ -67,7 +67,7 @@ def test_the_interpreter_names_a_weakened_line(tmp_path: Path, is_long: bool) ->
         assert f"mutant_{name}_{number}.py" in str(caught.value), statement
 
 
-READ_FIRST = "warps run in turns: all have read when the first one stores"
+READ_FIRST = "warps alternate: all have read when the first one stores"
 WHY = {
     "self.wgmma.": "the simulator multiplies at once: nothing is in flight",
     "chunk_scan: self.sync()": READ_FIRST,

@@ -130,12 +130,18 @@ def set_apart(kernel: Operation) -> None:
 
 def _changed(kernel: Operation) -> set[Value]:
     """The buffers that a kernel may write, and other values."""
-    ops = [op for op in all_operations(kernel) if op.name not in _TILE_READS]
+    ops = [op for op in all_operations(kernel) if op.name not in _TILE_READS and not _is_cast(op)]
     single = [op for op in ops if op.name.startswith("linalg.") or not len(op.regions)]
     found = {_source(value) for op in single for value in written_memrefs(op)}
     arguments = set(kernel.regions[0].blocks[0].arguments)
     carried = (value for value in found - arguments if isinstance(value, BlockArgument))
     return found | arguments if any(carried) else found
+
+
+def _is_cast(op: Operation) -> bool:
+    """Whether an operation only gives a buffer another type."""
+    is_cast = op.name == "builtin.unrealized_conversion_cast"
+    return is_cast and all(isinstance(result.type, MemRefType) for result in op.results)
 
 
 def _source(value: Value) -> Value:

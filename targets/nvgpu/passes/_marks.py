@@ -11,7 +11,7 @@ from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpV
 
 REDUCTION = "nvgpu.reduction"
 """Attribute of a reduction in a kernel with the fill of its destination: a unit. Written by
-group-reductions, read by use-tensor-cores."""
+group-reductions, read by use-tensor-cores and reduce-in-blocks."""
 
 
 def first_free_mark(view: FunctionView) -> int:

@@ -7,16 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import structured
 from xtc.ir.builders.control import BLOCKS, THREADS, loop, parallel
 from xtc.ir.builders.numbers import index_constant
-from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value, arith, memref
-from xtc.ir.partition import top_level
+from xtc.ir.mlir import (
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    Value,
+    all_operations,
+    arith,
+    memref,
+)
+from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import GRID, WARP, acting_operations
+from xtc_targets.nvgpu.passes._marks import REDUCTION
 from xtc_targets.nvgpu.passes._numbered_loops import where_below
 from xtc_targets.nvgpu.passes._shuffles import exchanged
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, reduction_of
@@ -74,6 +84,7 @@ class ReduceInBlocks(Pass):
         nest = None if op is None else structured(op)
         reduction = None if nest is None else reduction_of(nest)
         if reduction is None:
+            _require_no_group(kernel)
             return
         if fill is not None:
             reduction = replace(reduction, start=fill.operands[0])
@@ -90,6 +101,16 @@ class ReduceInBlocks(Pass):
         reduction.nest.op.erase()
         if fill is not None:
             fill.erase()
+
+
+def _require_no_group(kernel: Operation) -> None:
+    """Raise CompileError for a group of group-reductions, whose operations would run one after the
+    other on a single thread."""
+    if any(REDUCTION in op.attributes for op in all_operations(kernel)):
+        raise CompileError(
+            f"kernel '{symbol_of(kernel)}' is marked as a reduction but is not one",
+            where=str(kernel.location),
+        )
 
 
 def _reduction_in(kernel: Operation) -> tuple[Operation | None, Operation | None]:

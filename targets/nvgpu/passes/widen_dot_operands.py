@@ -32,8 +32,8 @@ class WidenDotOperands(Pass):
         "tile.dot"(%wide_a, %wide_b, %c)
             : (tensor<64x32xf16>, tensor<32x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
 
-    Both are exact. Warpgroups multiply codes; loops that pipeline-bulk-copies has divided among
-    them have no such dot any more.
+    Both conversions are exact. Warpgroups multiply codes: pipeline-bulk-copies has replaced the
+    dots of loops that it divided among them.
     """
 
     name: ClassVar[str] = "widen-dot-operands"

@@ -39,7 +39,7 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
-        self.is_own = function.__module__.startswith(_OWN)
+        self.is_own = _is_own(function)
         self.read: set[tuple[str, int]] = set()  # names that were read, and their values
         self.returned: list[tuple[Any, Any]] | None = None  # values and their blocks, in a trial
         self.result: Any = None  # zeros like what a loop may return
@@ -340,9 +340,12 @@ class Expressions:
 
 def is_user_method(method: MethodType) -> bool:
     """Whether a method is the user's, of a kernel or a class of device objects."""
-    return isinstance(method.__self__, Instructions) and not (
-        method.__func__.__module__.startswith(_OWN)
-    )
+    return isinstance(method.__self__, Instructions) and not _is_own(method.__func__)
+
+
+def _is_own(function: Any) -> bool:
+    """Whether the language has a function; one of a script that was executed has no module."""
+    return (function.__module__ or "").startswith(_OWN)
 
 
 def bound_to(

@@ -24,7 +24,7 @@ def rebound(cls: type) -> frozenset[str]:
     methods = [
         value
         for each in cls.__mro__
-        if not each.__module__.startswith(_OWN)
+        if not (each.__module__ or "").startswith(_OWN)
         for name, value in vars(each).items()
         if isinstance(value, FunctionType) and name != "__init__"
     ]

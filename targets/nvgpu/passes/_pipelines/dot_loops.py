@@ -40,7 +40,7 @@ _TOTALS: Mapping[str, str] = MappingProxyType(
 )
 """The type of the accumulators by that of the operands of a warpgroup."""
 _UNCODED = ("f16", "bf16")
-"""Operands whose type MLIR tells."""
+"""Operands whose element type in MLIR is their type; that of others is a code or a float32."""
 _ROWS = (32, 64)
 _MOST_DIMENSIONS = 5  # of a bulk copy's tensor
 
