@@ -14,8 +14,9 @@ from tests.unit.ops_support import ALL, FLOATS
 from tests.unit.parallel_support import NESTS
 from xtc.driver import prepare
 from xtc.system.c_compiler import CCompiler
+from xtc_targets.host.generate_c import WARNINGS
 
-FLAGS = ("-std=c11", "-march=native", "-ffp-contract=fast", "-fwrapv", "-fPIC")
+FLAGS = ("-std=c11", "-march=native", "-ffp-contract=fast", "-fwrapv", *WARNINGS, "-fPIC")
 
 
 @pytest.fixture(params=["gcc", "clang"])

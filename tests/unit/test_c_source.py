@@ -21,11 +21,12 @@ from xtc.core.errors import CompileError
 from xtc.driver import prepare
 from xtc.ir import mlir
 from xtc.system.c_compiler import CCompiler
+from xtc_targets.host.generate_c import WARNINGS
 
 __all__ = ["strict_compiler"]
 
 Array = np.ndarray[Any, Any]
-FLAGS = ("-std=c11", "-O2", "-march=native", "-fwrapv", "-fPIC")
+FLAGS = ("-std=c11", "-O2", "-march=native", "-fwrapv", *WARNINGS, "-fPIC")
 INDICES = """
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

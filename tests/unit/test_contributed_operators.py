@@ -25,6 +25,12 @@ def ints(low: int, high: int, *shape: int, dtype: Any = np.int32) -> Any:
     return RNG.integers(low, high, shape).astype(dtype)
 
 
+def weights(*shape: int) -> Any:
+    """int8 of 7 bits: on processors without VNNI, ONNX Runtime adds pairs of products with uint8 in
+    16 bits, which saturate for larger weights ("Quantize ONNX Models", reduce_range)."""
+    return ints(-64, 65, *shape, dtype=np.int8)
+
+
 def scale(value: float) -> Any:
     return np.asarray(value, np.float32)
 
@@ -120,7 +126,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
         "MatMulIntegerToFloat",
         [
             ints(0, 256, 2, 3, 16, dtype=np.uint8),
-            ints(-128, 128, 16, 5, dtype=np.int8),
+            weights(16, 5),
             scale(0.02),
             RNG.random(5).astype(np.float32),
             zero(111),
@@ -140,7 +146,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
         "QGemm",
         [
             *quantized(3, 16),
-            ints(-128, 128, 5, 16, dtype=np.int8),
+            weights(5, 16),
             scale(0.02),
             zero(0, np.int8),
             ints(-99, 99, 5),
@@ -166,7 +172,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
         "QAttention",
         [
             ints(0, 256, 1, 5, 12, dtype=np.uint8),
-            ints(-128, 128, 12, 36, dtype=np.int8),
+            weights(12, 36),
             reals(36),
             scale(0.02),
             scale(0.01),
@@ -239,8 +245,8 @@ def lstm() -> tuple[str, list[Any], int, dict[str, Any]]:
         "DynamicQuantizeLSTM",
         [
             reals(4, 2, size),
-            ints(-128, 128, 2, size, 4 * hidden, dtype=np.int8),
-            ints(-128, 128, 2, hidden, 4 * hidden, dtype=np.int8),
+            weights(2, size, 4 * hidden),
+            weights(2, hidden, 4 * hidden),
             reals(2, 8 * hidden),
             None,
             reals(2, 2, hidden),
