@@ -79,8 +79,11 @@ def test_copies_round_to_tf32() -> None:
     case.agrees(case.program.check)
 
 
-@pytest.mark.parametrize("dtype", COUNTERS, ids=str)
-@pytest.mark.parametrize(("transposed", "operand"), [("", "b"), ("ab", "a")])
+@pytest.mark.parametrize(
+    ("dtype", "transposed", "operand"),
+    [(E4M3, "", "b"), (int8, "", "b"), (uint8, "ab", "a"), (tfloat32, "ab", "a")],
+    ids=str,
+)
 def test_operands_across_k_are_multiplied_by_warps(
     dtype: tile.DataType, transposed: str, operand: str
 ) -> None:
@@ -136,9 +139,7 @@ def test_k_of_a_tile_is_a_multiple_of_32_bytes() -> None:
     ("dtype", "instruction"),
     [
         (E4M3, "QGMMA.64x256x32.F32.E4M3.E4M3"),
-        (E5M2, "QGMMA.64x256x32.F32.E5M2.E5M2"),
         (int8, "IGMMA.64x256x32.S8.S8"),
-        (uint8, "IGMMA.64x256x32.U8.U8"),
         (tfloat32, "HGMMA.64x256x8.F32.TF32"),
     ],
     ids=str,
