@@ -55,7 +55,7 @@ def test_a_softmax_of_many_elements_sums_to_one(codegen: str) -> None:
 
 
 @pytest.mark.parametrize("codegen", GENERATORS)
-@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (4, 1), (1, 64), (8, 32)])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (4, 1), (1, 64), (8, 32), (8, 128)])
 def test_long_contractions_use_partial_sums(rows: int, columns: int, codegen: str) -> None:
     length = 1 << 20
     with _module(O.matmul, (rows, length), (length, columns), codegen=codegen) as module:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention whose scores stay in a cache gives the same bits as without fusion."""
+"""Attention whose scores stay in a cache gives the same bits as without fusion, if the order of
+sums is fixed."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import xtc.ops as O
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 from xtc_targets.host.passes import fuse_attention
+from xtc_targets.host.passes.relax_reductions import RelaxReductions
 
 HEADS, PART = 3, 16
 
@@ -59,16 +61,21 @@ def test_attention_is_correct(codegen: str, queries: int, element: str, heads: i
 
 
 @pytest.mark.slow
-def test_tiles_change_no_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a remainder of queries; sums keep their order."""
+@pytest.mark.parametrize("codegen", ["llvm", "c"])
+def test_tiles_change_no_bits(codegen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a remainder of queries; sums keep their order.
+
+    LLVM would choose an order for the sums of the softmax in each loop, by the processor's vectors.
+    """
+    monkeypatch.setattr(RelaxReductions, "run", lambda self, module: None)
     graph = _attention(67, 200, masked=True)
     assert _is_one_nest(graph, threads=2)
     rng = np.random.default_rng(3)
     arrays = [rng.standard_normal(x.type.sizes).astype(np.float32) for x in graph.inputs]
-    with xtc.compile(graph, threads=2, cache=False) as module:
+    with xtc.compile(graph, codegen=codegen, threads=2, cache=False) as module:
         module.check()
         tiled = np.asarray(module(*arrays))
     monkeypatch.setattr(fuse_attention, "_queries", lambda members, options: 0)
     assert not _is_one_nest(graph, threads=2)
-    with xtc.compile(graph, threads=2, cache=False) as module:
+    with xtc.compile(graph, codegen=codegen, threads=2, cache=False) as module:
         assert np.array_equal(np.asarray(module(*arrays)), tiled)

@@ -113,10 +113,22 @@ def test_a_rate_above_the_peak_triggers_another_measurement() -> None:
     assert asked == ["first", "again", "high"]
 
 
-def test_wide_vectors_are_also_measured_as_halves() -> None:
-    wide = "+avx,+avx2,+fma,+avx512f" in Machine.host().features.replace(",+", ",+")
+@pytest.mark.parametrize(
+    ("features", "widths"),
+    [
+        ("+sse2,-avx,-avx512f", [128]),
+        ("+sse2,+avx,+avx2,+fma,-avx512f", [256]),
+        ("+sse2,+avx,+avx2,+fma,+avx512f", [512, 256]),
+    ],
+)
+def test_wide_vectors_are_also_measured_as_halves(
+    features: str, widths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine("x86_64-unknown-linux-gnu", "", features)
+    monkeypatch.setattr(Machine, "host", lambda: machine)
     shapes = peak._shapes("float32")
-    assert len(shapes) == (2 if wide or "avx512f" in Machine.host().features else 1)
+    assert list(shapes) == widths
+    assert [32 * shape.width for shape in shapes.values()] == widths
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     )
     width = min(shape.columns, vectors * lanes)
     if shape.is_computed and shape.shared <= min(rows, _SHARING_ROWS):
-        return _Blocks(rows, width, width, False, *_split_reduction(shape, _STREAMS))
+        return _Blocks(rows, width, width, False, *_split_reduction(shape, _streams(shape)))
     if shape.is_constant and shape.columns > width:
         is_small = shape.held <= processor.l2_bytes // 8
         depth = _panel_depth(shape, width, processor)
@@ -201,7 +201,16 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     columns = max(width, -(-shape.columns // parts // width) * width)
     while shape.shared == 1 and _can_double(shape, columns):
         columns *= 2
-    return _Blocks(rows, width, columns, False, *_split_reduction(shape, _STREAMS))
+    return _Blocks(rows, width, columns, False, *_split_reduction(shape, _streams(shape)))
+
+
+def _streams(shape: ContractionShape) -> int:
+    """The rows of a large panel that are read side by side.
+
+    The result is loaded and stored around them. A very long reduction has more of them, so that not
+    too many of their sums are added in sequence.
+    """
+    return min(PARTIAL_SUM, max(_STREAMS, shape.size(shape.reduction) // PARTIAL_SUM))
 
 
 def _vectors(shape: ContractionShape, processor: Processor) -> list[int]:

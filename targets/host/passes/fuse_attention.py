@@ -34,11 +34,12 @@ class FuseAttention(Pass):
 
     Computed whole, the scores of an attention do not fit into the caches near the core, and each
     pass of the softmax and the contraction with the values reads them again. The scores of up to 64
-    queries stay in the second-level cache. Their rows are whole, so that each sum keeps its order,
-    to the last bit, and no maximum has to be corrected as it grows. The scores of 16 queries and
-    8,192 keys take 512 KiB. Longer rows stay as they are, as do attentions with at most 16 KiB of
-    scores, with a user's schedule, on several devices, or with intermediate results that other
-    operations read.
+    queries stay in the second-level cache. Their rows are whole, so that no sum is split and no
+    maximum has to be corrected as it grows. Tiles change no bits, except through sums that
+    `relax-reductions` marks: LLVM may order them differently in each loop. The scores of 16
+    queries and 8,192 keys take 512 KiB. Longer rows stay as they are, as do attentions
+    with at most 16 KiB of scores, with a user's schedule, on several devices, or with intermediate
+    results that other operations read.
 
     Before:
         %s = linalg.generic ins(%q, %kt) { contraction }          // 12x2048x2048

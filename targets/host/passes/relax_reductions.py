@@ -27,9 +27,11 @@ class RelaxReductions(Pass):
     """Allow LLVM several vectors of partial results in contiguous reductions.
 
     In order, a sum is one chain of additions, each of which waits for the previous one. Short
-    reductions are left to `transpose-row-reductions`, which keeps their order. The order depends
-    only on the extent of the reduction, not on the number of rows. The maximum or minimum of zeros
-    may have either sign, and NaN stays NaN. A reduction with a schedule stays as it is.
+    reductions are left to `transpose-row-reductions`, which keeps their order. The order does
+    not depend on data. LLVM chooses it for each loop from the processor and the loop's body, so
+    that the same sum may differ in its last bits once it is fused or tiled. The maximum or
+    minimum of zeros may have either sign, and NaN stays NaN. A reduction with a
+    schedule stays as it is.
 
     Before:
         linalg.generic ins(%a : tensor<4096xf32>) outs(%s : tensor<f32>) { arith.addf %s, %a }
