@@ -54,6 +54,11 @@ def bias_and_relu(c: Tensor) -> Tensor:
     return O.relu(O.add(c, bias, name="D"), name="E")
 
 
+def residual(c: Tensor) -> Tensor:
+    """The end of a block: an earlier tensor is added."""
+    return O.add(c, O.tensor(c.shape, str(c.dtype), name="residual"), name="E")
+
+
 def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
     """Limit GPUs to a few SMs, so that small matmuls get large tiles."""
     machines = {

@@ -21,6 +21,7 @@ from tests.unit.tensor_core_contractions import (
     bias_and_relu,
     counted,
     matmul_graph,
+    residual,
     with_sms,
 )
 from xtc.driver import prepare
@@ -28,10 +29,6 @@ from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
-
-
-def residual(c: Tensor) -> Tensor:
-    return O.add(c, O.tensor(c.shape, str(c.dtype), name="residual"), name="E")
 
 
 def factors(c: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import gpu, machine_code, needs_nvdisasm, ptx_of
-from tests.unit.tensor_core_contractions import EVENTS
+from tests.unit.tensor_core_contractions import EVENTS, bias_and_relu, residual
 from tests.unit.test_nvgpu_tiles import counted
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
@@ -67,16 +67,6 @@ def graph(
         if then is not None:
             then(y)
     return built.graph
-
-
-def bias_and_relu(y: Tensor) -> Tensor:
-    """The epilogue of a layer."""
-    return O.relu(O.add(y, O.tensor(y.shape[-1:], str(y.dtype), name="bias")), name="Z")
-
-
-def residual(y: Tensor) -> Tensor:
-    """The end of a block: another image is added."""
-    return O.relu(O.add(y, O.tensor(y.shape, str(y.dtype), name="before")))
 
 
 def gated(y: Tensor) -> Tensor:
@@ -135,7 +125,7 @@ def test_windows_of_one_pixel_are_not_copied(devices: list[NvgpuDevice]) -> None
 def test_layers_stay_matrices_between_convolutions(devices: list[NvgpuDevice]) -> None:
     def second(y: Tensor) -> Tensor:
         w = O.tensor((1, 1, 64, 32), "float16", name="V")
-        return residual(O.conv2d(bias_and_relu(y), w))
+        return O.relu(O.conv2d(bias_and_relu(y), w))
 
     events = counted(devices[0], graph(Convolution(1, 16, 64, 1, 64), "float16", second))
     assert events["LAUNCHES"] == 2

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtc
-import xtc.ops as O
 from tests.unit.nvgpu_code import gpu, machine_code, needs_ptxas, ptx_of
 from tests.unit.tensor_core_contractions import (
     Shape,
     bias_and_relu,
     counted,
     matmul_graph,
+    residual,
     with_sms,
 )
 from xtc.graph.tensor import Tensor
@@ -72,10 +72,6 @@ def test_slots_hide_the_latency_of_memory(
     resident = min(rounds, machine.shared_bytes_sm // (tiling.shared_bytes + 1024))
     assert resident * (tiling.slots - 1) * tiling.copied_bytes(sizes) >= 40 << 10
     assert tiling.shared_bytes <= machine.shared_bytes_block
-
-
-def residual(c: Tensor) -> Tensor:
-    return O.add(c, O.tensor(c.shape, str(c.dtype), name="residual"), name="E")
 
 
 def divided(monkeypatch: pytest.MonkeyPatch, parts: int) -> None:

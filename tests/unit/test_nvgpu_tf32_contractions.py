@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import xtc
-import xtc.ops as O
 from tests.unit.nvgpu_code import gpu, machine_code, needs_nvdisasm, needs_ptxas, ptx_of
 from tests.unit.nvgpu_stand_in import log, stand_in
 from tests.unit.tensor_core_contractions import (
@@ -20,6 +19,7 @@ from tests.unit.tensor_core_contractions import (
     bias_and_relu,
     counted,
     matmul_graph,
+    residual,
     with_sms,
 )
 from xtc.driver import prepare
@@ -28,10 +28,6 @@ from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 Epilogue = Callable[[Tensor], Tensor] | None
-
-
-def residual(c: Tensor) -> Tensor:
-    return O.add(c, O.tensor(c.shape, "float32", name="residual"), name="E")
 
 
 def events_of(shape: Shape, then: Epilogue = None, **options: bool) -> dict[str, int]:

@@ -114,7 +114,7 @@ def test_tfloat32_is_multiplied_as_tensor_cores_do(shared: bool) -> None:
 
 
 def test_incompatible_types_are_refused() -> None:
-    with pytest.raises(UserError, match="dot of float16 cannot be accumulated in int32"):
+    with pytest.raises(UserError, match="dot of float8_e4m3 cannot be accumulated in int32"):
         Dot(tile.float8_e4m3, tile.float8_e4m3, int32).compile(None, None, None)
-    with pytest.raises(UserError, match="two tiles of the same type, not int8 and float16"):
+    with pytest.raises(UserError, match="two tiles of the same type, not int4b and float6_e3m2"):
         Dot(tile.int4b, tile.float6_e3m2, float32).compile(None, None, None)

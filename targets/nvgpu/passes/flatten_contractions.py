@@ -10,8 +10,8 @@ from typing import ClassVar
 from xtc.ir.analysis.contractions import Contraction, contraction
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.node_names import node_attributes
 from xtc.ir.analysis.structured import Structured, element_bits, shape_of, structured
-from xtc.ir.attributes import NODE_NAMESPACES
 from xtc.ir.builders.generic import copy_body, generic
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 from xtc.ir.pass_options import require_positive
@@ -136,11 +136,7 @@ class _Matrices:
         start = nest.op.operands[nest.destination]
         sizes = [math.prod(shape_of(start)[dim] for dim in dims) for dims in self.result.dims]
         result = wider(start, sizes, ip), list(self.result.row)
-        named = {
-            name: nest.op.attributes[name]
-            for name in nest.op.attributes
-            if name.startswith(NODE_NAMESPACES)
-        }
+        named = node_attributes(nest.op)
         k = len(self.groups) - 1
         op = generic([*operands, result], len(self.groups), (k,), named, ip)
         copy_body(nest.op, op)

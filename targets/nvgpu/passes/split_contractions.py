@@ -9,8 +9,9 @@ from typing import ClassVar
 from xtc.core.errors import UserError
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.node_names import node_attributes
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
+from xtc.ir.attributes import DEVICE
 from xtc.ir.builders.generic import copy_body, generic
 from xtc.ir.mlir import InsertionPoint, Operation, Value, arith
 from xtc.ir.pass_options import require_positive
@@ -88,11 +89,10 @@ def _split(contraction: MmaContraction, parts: int) -> None:
     ]
     start, own = nest.op.operands[nest.destination], list(nest.indices[nest.destination])
     zeros = wider(start, (parts, *shape_of(start)), ip)
-    kept = {name: nest.op.attributes[name] for name in nest.op.attributes}
-    device = {name: value for name, value in kept.items() if name == DEVICE}
+    named = node_attributes(nest.op)
+    device = {name: value for name, value in named.items() if name == DEVICE}
     sums = generic([*operands, (zeros, [part, *own])], count + 1, nest.reductions, device, ip)
     copy_body(nest.op, sums)
-    named = {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
     total = combined_parts(sums.results[0], named, _sum, ip)
     nest.result.replace_all_uses_with(total)
 

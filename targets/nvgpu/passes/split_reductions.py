@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.node_names import node_attributes
 from xtc.ir.analysis.structured import Structured, shape_of
-from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
+from xtc.ir.attributes import DEVICE
 from xtc.ir.builders.generic import copy_body, generic, yield_
 from xtc.ir.mlir import (
-    Attribute,
     FloatAttr,
     InsertionPoint,
     IntegerAttr,
@@ -111,7 +111,7 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
         operands.append((cut(value, old, loop, parts, ip), cut_row(old, loop, part)))
     start = nest.op.operands[nest.destination]
     own = list(nest.indices[nest.destination])
-    device = {name: value for name, value in _attributes(nest.op).items() if name == DEVICE}
+    device = {name: value for name, value in node_attributes(nest.op).items() if name == DEVICE}
     crosses = reduction.columns > 1  # then adjacent results have adjacent elements
     shape = list(shape_of(start))
     zeros = wider(start, [parts, *shape] if crosses else [*shape, parts], ip)
@@ -119,7 +119,7 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
     first = generic([*operands, (zeros, rows)], count + 1, nest.reductions, device, ip)
     copy_body(nest.op, first)
     if crosses:
-        total = combined_parts(first.results[0], _attributes(nest.op), reduction.combined, ip)
+        total = combined_parts(first.results[0], node_attributes(nest.op), reduction.combined, ip)
     else:
         total = _reduced(reduction, first.results[0], ip)
     nest.op.results[0].replace_all_uses_with(total)
@@ -134,15 +134,9 @@ def _reduced(reduction: Reduction, partial: Value, ip: InsertionPoint) -> Value:
         (partial, [*row, Index(((rank, 1),), 0)]),
         (nest.op.operands[nest.destination], row),
     ]
-    op = generic(operands, rank + 1, [rank], _attributes(nest.op), ip)
+    op = generic(operands, rank + 1, [rank], node_attributes(nest.op), ip)
     _combine(reduction, op)
     return op.results[0]
-
-
-def _attributes(op: Operation) -> dict[str, Attribute]:
-    """The attributes with the operation's graph node and device."""
-    kept = {name: op.attributes[name] for name in op.attributes}
-    return {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
 
 
 def _combine(reduction: Reduction, op: Operation) -> None:

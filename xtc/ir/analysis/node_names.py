@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xtc.ir.analysis.linalg_ops import graph_node, graph_nodes
+from xtc.ir.attributes import NODE_NAMESPACES
 
 if TYPE_CHECKING:
-    from xtc.ir.mlir import Location, Operation
+    from xtc.ir.mlir import Attribute, Location, Operation
 
 
 def node_of(op: Operation) -> str:
@@ -20,6 +21,11 @@ def node_of(op: Operation) -> str:
 def nodes_of(op: Operation) -> list[str]:
     """All graph nodes of an operation: its ids, else the names in its location."""
     return graph_nodes(op) or list(_names(op.location))
+
+
+def node_attributes(op: Operation) -> dict[str, Attribute]:
+    """The attributes that a replacement with other loops keeps: the graph node and the device."""
+    return {name: op.attributes[name] for name in op.attributes if name.startswith(NODE_NAMESPACES)}
 
 
 def _name(location: Location) -> str:

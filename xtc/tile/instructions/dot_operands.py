@@ -94,11 +94,10 @@ def _check(left: RegisterTensor, right: RegisterTensor) -> None:
             f"dot takes tiles of m x k and k x n, not {list(left.shape)} and {list(right.shape)}",
             hints=["transpose or reshape an operand: self.transpose(b)"],
         )
-    types = _wide(left.dtype), _wide(right.dtype)
-    if types[0] != types[1]:
+    if _wide(left.dtype) != _wide(right.dtype):
         raise UserError(
-            f"dot takes two tiles of the same type, not {types[0]} and {types[1]}",
-            hints=[f"cast the second: self.cast(b, dtype={types[0]})"],
+            f"dot takes two tiles of the same type, not {left.dtype} and {right.dtype}",
+            hints=[f"cast the second: self.cast(b, dtype={left.dtype})"],
         )
 
 
@@ -106,7 +105,7 @@ def _check_accumulator(left: RegisterTensor, total: DataType) -> None:
     dtype = _wide(left.dtype)
     if dtype.kind == "bool" or dtype.is_float() != total.is_float():
         raise UserError(
-            f"dot of {dtype} cannot be accumulated in {total}",
+            f"dot of {left.dtype} cannot be accumulated in {total}",
             hints=["accumulate in a wider type: acc_dtype=float32, int32 for integers"],
         )
     if total.bits < dtype.bits:

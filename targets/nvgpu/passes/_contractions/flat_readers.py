@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from xtc.ir.analysis.node_names import node_attributes
 from xtc.ir.analysis.structured import Structured, body_operations, shape_of, structured
-from xtc.ir.attributes import KERNEL, LOOP_SCHEDULE, NODE_NAMESPACES
+from xtc.ir.attributes import KERNEL, LOOP_SCHEDULE
 from xtc.ir.builders.generic import copy_body, generic
 from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, IntegerAttr, Operation, OpResult, Value
@@ -62,7 +63,7 @@ def _elementwise(op: Operation) -> Structured | None:
 
 
 def _groups(nest: Structured, number: int, value: Value) -> list[Group] | None:
-    """The loops of the dimensions that the expansion of an operand makes of each one."""
+    """The loops of the expanded dimensions, by the dimension of the source that they replace."""
     row = [index.loop for index in nest.indices[number]]
     if None in row or sorted(loop for loop in row if loop is not None) != list(
         range(len(nest.extents))
@@ -87,10 +88,7 @@ def _rewrite(nest: Structured, groups: Sequence[Group], shapes: Sequence[Flat]) 
     last, whole = shapes[-1], shape_of(nest.result)
     sizes = [math.prod(whole[dim] for dim in dims) for dims in last.dims]
     into = empty(sizes, nest.result, ip)
-    named = {
-        name: op.attributes[name] for name in op.attributes if name.startswith(NODE_NAMESPACES)
-    }
-    made = generic([*operands, (into, last.row)], len(groups), (), named, ip)
+    made = generic([*operands, (into, last.row)], len(groups), (), node_attributes(op), ip)
     copy_body(op, made)
     result = last.expand(made.results[0], whole, ip)
     op.results[0].replace_all_uses_with(result)
