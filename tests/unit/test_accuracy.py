@@ -68,7 +68,7 @@ def test_long_contractions_use_partial_sums(rows: int, columns: int, codegen: st
 def test_check_finds_a_long_sum_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BlockReductions, "run", lambda self, module: None)
     with (
-        _module(O.reduce_mean, (1 << 24,), codegen="c", cache=False) as module,
+        _module(O.reduce_mean, (1 << 22,), codegen="c", cache=False) as module,
         pytest.raises(MismatchError, match="1 of 1 elements differ"),
     ):
         module.check()

@@ -29,7 +29,7 @@ def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return CCompiler.configured()
 
 
-SOME = ("float32", "bfloat16", "int8", "uint64", "bool")
+SOME = ("float32", "bfloat16", "int8")
 
 
 def texts(dtypes: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from xtc.driver import prepare
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
 
-POINTS = 1000
+POINTS, LONG_POINTS = 400, 4000
 BATCH = 8
 
 
@@ -89,15 +89,15 @@ REASONS: dict[str, Callable[[Point], bool]] = {
 
 
 @pytest.mark.slow
-def test_points_are_accepted_or_refused_for_a_reason() -> None:
-    refused: Counter[str] = Counter()
-    for found in map(draw, range(POINTS)):
+def test_points_are_accepted_or_refused_for_a_reason(is_long: bool) -> None:
+    points, refused = LONG_POINTS if is_long else POINTS, Counter[str]()
+    for found in map(draw, range(points)):
         if found.error is not None:
             reasons = [text for text in REASONS if text in str(found.error)]
             assert reasons, f"{found.point}: {found.error}"
             assert REASONS[reasons[0]](found.point), f"{found.point}: {found.error}"
             refused[reasons[0]] += 1
-    assert sum(refused.values()) <= POINTS // 20, refused
+    assert sum(refused.values()) <= points // 20, refused
 
 
 @pytest.mark.slow
