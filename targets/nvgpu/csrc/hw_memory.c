@@ -7,13 +7,13 @@
 
 static int32_t add(hw_memory *memory, hw_span span)
 {
-    if (memory->count == memory->room) {
-        uint64_t room = memory->room ? 2 * memory->room : 16;
-        hw_span *spans = realloc(memory->spans, room * sizeof span);
+    if (memory->count == memory->capacity) {
+        uint64_t capacity = memory->capacity ? 2 * memory->capacity : 16;
+        hw_span *spans = realloc(memory->spans, capacity * sizeof span);
         if (!spans)
             return xtc_fail(XTC_MEMORY, "out of host memory");
         memory->spans = spans;
-        memory->room = room;
+        memory->capacity = capacity;
     }
     memory->spans[memory->count++] = span;
     memory->used += span.nbytes;

@@ -12,7 +12,7 @@ typedef struct {
 
 typedef struct {
     hw_span *spans;
-    uint64_t count, room, used;
+    uint64_t count, capacity, used;
     pthread_mutex_t lock;
 } hw_memory;
 
