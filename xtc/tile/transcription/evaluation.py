@@ -273,7 +273,7 @@ class Expressions:
                 self.frame.names.pop(name, None)
 
     def bind(self, target: ast.expr, value: Any) -> None:
-        """Let a name, or several in a tuple, stand for a value."""
+        """Bind a name, or several in a tuple, to a value."""
         raise NotImplementedError
 
     def _Call(self, node: ast.Call) -> Any:  # noqa: N802

@@ -379,7 +379,7 @@ def _has_another_name(tile: RegisterTensor, given: RegisterTensor, frames: Seque
 
 
 def _reachable(frames: Sequence[Names]) -> Iterator[Any]:
-    """What each name, attribute and element stands for."""
+    """The value of each name, attribute and element."""
     seen: dict[int, Any] = {}
     for frame in frames:
         for value in list(frame.values()):
