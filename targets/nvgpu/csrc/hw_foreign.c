@@ -39,8 +39,7 @@ int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, x
         return xtc_fail(XTC_MEMORY, "0x%llx is in the memory of GPU %d, not of GPU %d",
                         (unsigned long long)address, gpu, device->ordinal);
     if (result)
-        return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
-                        (unsigned long long)nbytes, (unsigned long long)address);
+        return xtc_fail_outside(address, nbytes);
     return XTC_OK;
 }
 

@@ -77,6 +77,5 @@ int32_t xtc_allocations_find(xtc_allocations *all, xtc_address address, uint64_t
     pthread_mutex_unlock(&all->lock);
     if (entry)
         return XTC_OK;
-    return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
-                    (unsigned long long)nbytes, (unsigned long long)address);
+    return xtc_fail_outside(address, nbytes);
 }
