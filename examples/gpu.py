@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The square of a vector that lives on a GPU, where the result stays. See docs/gpu.md."""
+"""The elementwise square of a matrix on a GPU, where the result stays. See docs/gpu.md."""
 
 import xtc.ops as O
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A matmul with its schedule, for xtc-loop; docs/schedule.md describes the schedule language.
-func.func @product(%a: memref<64x128xf32>, %b: memref<128x112xf32>, %c: memref<64x112xf32>) {
+func.func @matmul(%a: memref<64x128xf32>, %b: memref<128x112xf32>, %c: memref<64x112xf32>) {
   linalg.matmul {
     loop.dims = ["i", "j", "k"],
     loop.schedule = {

@@ -34,7 +34,7 @@ def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def knobs_page() -> str:
     """The table of environment variables."""
     rows = [
-        (f"`{knob.name}`", "" if knob.default is None else f"`{knob.default}`", knob.help)
+        (f"`{knob.name}`", knob.default_text and f"`{knob.default_text}`", knob.help)
         for _, knob in sorted(KNOBS.items())
     ]
     return (

@@ -41,6 +41,9 @@ PHRASES = {
     r"\bsays so\b": "reports it, is set",
     r"\bin turns\b": "alternately, interleaved",
     r"\bone a line\b": "one per line",
+    r"\bof run time\b": "run-time, before the noun",
+    r"\bby way of\b": "through",
+    r"\b(?:[Ll]eaves?|left) (?:it )?out\b": "omit",
 }
 
 

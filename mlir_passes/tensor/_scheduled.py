@@ -261,7 +261,7 @@ def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
             raise UserError(
                 f"operand {operand} of {title} is to be fused, but has a separate schedule",
                 where=location_of(op),
-                hints=["leave out one of the two"],
+                hints=["omit one of the two"],
             )
 
 

@@ -217,7 +217,7 @@ class ProbedMachine:
         command, exception, _, _ = self._answer()
         if not command or exception:
             return True
-        with translated("asking for the core's state"):
+        with translated("reading the core's state"):
             return self._target.get_state() in (Target.State.HALTED, Target.State.LOCKUP)
 
     def _answer(self) -> tuple[int, ...]:

@@ -166,7 +166,7 @@ class QemuMachine:
 
     def _elapsed(self) -> int:
         """Ticks of the call; the timer of Cortex-M counts down."""
-        with self._known("a look at the timer"):
+        with self._known("reading the timer"):
             data = self._remote.read(self._symbol(MAILBOX) + 8, 4)
         (ticks,) = struct.unpack("<I", data)
         return int(-ticks % _WRAP if self._emulator.timer else ticks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates machine code by way of C, with the compiler that XTC_CC names."""
+"""Generates machine code through C, with the compiler that XTC_CC names."""
 
 from __future__ import annotations
 

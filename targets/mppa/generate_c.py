@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles device code by way of C: with Kalray's compiler, or for the simulator."""
+"""Compiles device code through C: with Kalray's compiler, or for the simulator."""
 
 from __future__ import annotations
 

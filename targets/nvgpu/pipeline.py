@@ -80,7 +80,7 @@ def scheduled(options: NvgpuOptions) -> Stage:
             "cse",
             # Such a chain after a contraction is its epilogue, in the same kernel.
             GroupContractions(options.tf32),
-            # Reductions along rows and what surrounds them, one kernel if rows fit registers.
+            # Reductions along rows and operations around them: one kernel if rows fit registers.
             GroupRows(),
             # Other contractions: make rows contiguous, then choose tiles.
             TransposeOperands(),

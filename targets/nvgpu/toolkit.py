@@ -70,7 +70,7 @@ def fat_binary(ptx: str, arch: str, chips: Sequence[str], file: Path) -> None:
         images.append(f"--image3=kind=ptx,sm={arch[3:]},file=device.ptx")
         program = found("fatbinary", "packing machine code and PTX into one file")
         words: list[Path | str] = [program, "-64", *images, f"--create={file.resolve()}"]
-        tool.run(words, what=f"making {file.name}", install_hint=HINT, cwd=folder)
+        tool.run(words, what=f"writing {file.name}", install_hint=HINT, cwd=folder)
 
 
 def assemble(ptx: Path, chip: str, cubin: Path) -> str:

@@ -41,7 +41,7 @@ class BoardOptions:
 
 
 class BoardTarget(ProgramTarget):
-    """Compiles by way of the host's C, with every argument at a symbol."""
+    """Compiles through the host's C, with every argument at a symbol."""
 
     name: ClassVar[str] = "board"
     Options: ClassVar[type[Any]] = BoardOptions

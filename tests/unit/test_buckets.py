@@ -173,7 +173,7 @@ INEXACT = {
         "float[1, s, 8] x",
         "y = Concat<axis=1>(x, x)",
         "",
-        "elements follow after padding",
+        "elements follow the padding",
     ),
     "sorted": (ROWS, "v, y = TopK<axis=1>(x, three)", "int64[1] three = {3}", "no rule"),
     "a size as a number": (

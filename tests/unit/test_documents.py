@@ -69,6 +69,12 @@ def test_the_examples_of_the_page_of_tile_kernels_run(tmp_path: Path) -> None:
     assert re.fullmatch(r"no parameters: [\d.]+ us \(modelled\)", candidate)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("document", ["docs/embedded.md", "docs/upmem.md", "docs/xtc-tools.md"])
+def test_the_examples_of_a_page_run_in_order(document: str, tmp_path: Path) -> None:
+    python("".join(blocks(document, "python")), tmp_path)
+
+
 def test_the_picture_of_a_layout_is_current() -> None:
     picture, _ = blocks("docs/tile.md", "text")
     assert picture.rstrip() == (layout.spatial(8, 4) * layout.local(1, 2)).visualize().rstrip()

@@ -185,7 +185,7 @@ SWAPS = [
     ("xtc_graph: 1", "xtc_graph: true", "format version True is unknown", "1:12"),
     ("xtc_graph: 1\n", "", "a graph file lacks the key 'xtc_graph'", "1:1"),
     ("name: small", "nam: small", "did you mean 'name'?", "2:1"),
-    ("name: small", "name: [small]", "the name of a graph is a text, not a list", "2:7"),
+    ("name: small", "name: [small]", "the name of a graph is a string, not a list", "2:7"),
     ("name: small", "name: a b", "'a b' cannot be the name of a graph", "2:7"),
     ("name: small", "name: while", "graph name 'while' is taken", "2:7"),
     ("outputs: [y]", "outputs: []", "the graph has no output", "21:10"),
@@ -194,7 +194,7 @@ SWAPS = [
     ("outputs: [y]", "outputs: [x, y]", "tensor 'x' is not computed", "21:11"),
     ("outputs: [y]", "outputs: [y, y]", "the output 'y' is named twice", "21:14"),
     ("outputs: [y]", "outputs: [h]", "the result of mul is neither used nor an output", "18:5"),
-    ("name: x,", "name: 7,", "the name of a tensor is a text, not 7", "4:12"),
+    ("name: x,", "name: 7,", "the name of a tensor is a string, not 7", "4:12"),
     ("name: x,", "name: w,", "two tensors are called 'w'", "6:11"),
     ("name: x, ", "", "an input lacks the key 'name'", "4:5"),
     ("[n, 2]", "[2, n]", "only the first dimension may be symbolic", "4:22"),
@@ -203,7 +203,7 @@ SWAPS = [
     ("[n, 2]", "[[n], 2]", "a dimension is a single value, not a list", "4:23"),
     ("[n, 2]", "n", "shape is a list, not 'n'", "4:22"),
     ("dtype: float32, dev", "dtype: float33, dev", "did you mean 'float32'?", "4:37"),
-    ("dtype: float32, dev", "dtype: 32, dev", "dtype is a text, not 32", "4:37"),
+    ("dtype: float32, dev", "dtype: 32, dev", "dtype is a string, not 32", "4:37"),
     ('"null", name: null0}}', '"null"}}', "device lacks the key 'name'", "4:54"),
     ('"null", name: null0}}', "Null, name: null0}}", "'Null' is not the target", "4:63"),
     ('null", name: null0}}', 'null", name: "a\\"b"}}', "is not the name of a device", "4:77"),
@@ -218,10 +218,10 @@ SWAPS = [
     ("op: matmul", "op: matmull", "did you mean 'matmul'?", "15:9"),
     ("op: matmul", "op: ../matmul", "there is no operator '../matmul'", "15:9"),
     ("op: matmul", "op: elementwise", "there is no operator 'elementwise'", "15:9"),
-    ("op: matmul", "op: null", "op is a text, not nothing", "15:9"),
+    ("op: matmul", "op: null", "op is a string, not nothing", "15:9"),
     ("[x, w]", "[x, v]", "there is no tensor 'v'", "16:17"),
     ("[x, w]", "[x]", "matmul takes 2 operands, not 1", "14:5"),
-    ("[x, w]", "[x, 3]", "the name of an input is a text, not 3", "16:17"),
+    ("[x, w]", "[x, 3]", "the name of an input is a string, not 3", "16:17"),
     ("[x, w]", "[w, x]", "operands of matmul: 2x3xfloat32, nx2xfloat32", "14:5"),
     ("[x, w]", "[x, half]", "has rank 0, not 2 or more", "14:5"),
     ("[h, half]", "[h, h]", "tensor 'half' is declared but never used", "12:5"),
@@ -236,7 +236,7 @@ SWAPS = [
     ("name: small", "name: *a", "", "2:7"),
     ("name: small", "name: !!str small", "tags are not allowed", "2:7"),
     ("name: small", "name: !!python/name:os.system small", "tags are not allowed", "2:7"),
-    ("name: small", "? [a]\n: small", "a key is a text", "2:3"),
+    ("name: small", "? [a]\n: small", "a key is a string", "2:3"),
     ("name: small", "name: 'small", "this is not YAML", "22:1"),
     ("outputs: [y]", "outputs: [y]\n---\na: 1", "there is a second document", "22:1"),
     ("outputs: [y]", "outputs: [y]\n\x07", "characters that YAML does not allow", "22:1"),
@@ -294,7 +294,7 @@ def test_deep_nesting_is_refused_at_once() -> None:
     fails("[" * 1_000_000, "nested deeper than 32", "1:33")
     fails("{a: " * 100_000, "nested deeper than 32", "1:126")
     fails("- " * 100_000, "nested deeper than 32", "1:65")
-    fails("? " * 100_000, "a key is a text", "1:3")
+    fails("? " * 100_000, "a key is a string", "1:3")
 
 
 def test_aliases_do_not_multiply() -> None:

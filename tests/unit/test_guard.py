@@ -163,7 +163,7 @@ def test_the_child_has_neither_the_pipes_nor_a_terminal(workers: Workers) -> Non
 
 @pytest.mark.slow
 def test_a_server_that_died_is_replaced(workers: Workers) -> None:
-    with pytest.raises(ChildDied, match="the process that was to do it ended"):
+    with pytest.raises(ChildDied, match="its process ended"):
         ask(workers, "kill server")
     assert ask(workers, "return", "alive") == "alive"
     _, parent = ask(workers, "pid").split()

@@ -196,5 +196,5 @@ def test_bounded_indices_are_accepted(text: str) -> None:
     ],
 )
 def test_unbounded_indices_are_refused(text: str) -> None:
-    with pytest.raises(UserError, match="nothing shows that its indices stay inside"):
+    with pytest.raises(UserError, match="its indices are not known to stay inside"):
         check_bounded(parse_module(text, "f.mlir"))

@@ -127,7 +127,7 @@ def test_the_named_toolkit_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "code.ptx").write_text("")
     with pytest.raises(CompileError, match="ptxas ended with exit code 1") as error:
         toolkit.assemble(tmp_path / "code.ptx", "sm_80", tmp_path / "code.cubin")
-    assert error.value.notes[-1].endswith("said:\nptxas fatal: no")
+    assert error.value.notes[-1].endswith("ptxas:\nptxas fatal: no")
     assert error.value.hints == (
         "with cubins='none', the GPU's driver generates machine code when it loads the PTX",
     )

@@ -150,7 +150,7 @@ def test_a_map_refused_by_the_driver_is_reported(
     device = kernels.device
     function, memory = kernels.mapped, device.zeros(128, "uint8")
     monkeypatch.setenv("STAND_IN_FAILS", "cuTensorMapEncodeTiled=1")
-    with pytest.raises(LaunchError, match="the map of a tensor: CUDA_ERROR_INVALID_VALUE"):
+    with pytest.raises(LaunchError, match="encoding a tensor map: CUDA_ERROR_INVALID_VALUE"):
         device.launch(function, [memory, memory])
     monkeypatch.setenv("STAND_IN_FAILS", "")
     device.launch(function, [memory, memory])

@@ -23,9 +23,9 @@ _RACE = "race in shared memory: no barrier is between this (read and a write|wri
 WRONG = {
     1: _RACE,
     4: _RACE,
-    6: "race in global memory: a write of what another block of the launch wrote",
-    7: "race in global memory: a (read of what another block of the launch wrote"
-    "|write of what another block of the launch read)",
+    6: "race in global memory: a write of data that another block of the launch wrote",
+    7: "race in global memory: a (read of data that another block of the launch wrote"
+    "|write of data that another block of the launch read)",
     10: "divergence at barrier 0: lane [0-9]+ of the warp is at another location in the code",
     13: f"race in shared memory: .* at {H100.shared_address + 29:#x}",
     14: f"race in shared memory: .* at {H100.shared_address + 21:#x}",

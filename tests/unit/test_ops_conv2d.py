@@ -172,7 +172,7 @@ def test_flops_and_loops() -> None:
         ({"groups": 0}, "groups of conv2d is 0"),
         ({"groups": 3}, "does not divide 4 channels"),
         ({"groups": 4}, "does not divide 6 filters"),
-        ({"groups": 2}, "see 4 channels"),
+        ({"groups": 2}, "have 4 channels"),
         ({"dilation": 4}, "the window of conv2d spans 9 of the height, which has 8"),
     ],
 )

@@ -179,9 +179,9 @@ def test_without_matplotlib_the_extra_is_named(
         ("UPDATE runs SET flops = 'many'", "its flops is 'many'"),
         ("UPDATE runs SET peak = -1", "its peak is -1"),
         ("UPDATE runs SET bandwidth = 9e999", "its bandwidth is inf"),
-        ("UPDATE runs SET name = x'00ff'", "its name is not a text"),
+        ("UPDATE runs SET name = x'00ff'", "its name is not a string"),
         ("UPDATE runs SET versions = '[]'", "is damaged"),
-        ("UPDATE runs SET versions = '{\"a\": 1}'", "a version is not a text"),
+        ("UPDATE runs SET versions = '{\"a\": 1}'", "a version is not a string"),
         ("UPDATE results SET samples = '[NaN]' WHERE number = 1", "a sample that is not a time"),
         ("UPDATE results SET samples = '[1e-300]' WHERE number = 1", "a sample that is not a time"),
         ("UPDATE results SET samples = '{' WHERE number = 1", "is damaged"),
@@ -190,7 +190,7 @@ def test_without_matplotlib_the_extra_is_named(
         ("UPDATE results SET parameters = '{\"k\": 1e400}'", "a parameter that is not an integer"),
         ("UPDATE results SET status = 'fine', seconds = NULL", "the status 'fine'"),
         ("UPDATE results SET at = 'late'", "is damaged"),
-        ("UPDATE results SET schedule = x'00'", "a text of another type"),
+        ("UPDATE results SET schedule = x'00'", "a string of another type"),
     ],
 )
 def test_invalid_values_in_a_database_are_refused(path: Path, change: str, message: str) -> None:

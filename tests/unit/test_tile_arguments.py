@@ -46,10 +46,10 @@ def _readonly() -> Any:
         (
             (8, X, X),
             {"z_pt": X},
-            "VectorAdd is given 'z_pt', which it does not take",
+            "VectorAdd does not take an argument 'z_pt'",
             "did you mean 'z_ptr'?",
         ),
-        ((8, X, X), {"n": 8}, "VectorAdd is given 'n' twice", "by its position, or by its name"),
+        ((8, X, X), {"n": 8}, "VectorAdd gets 'n' twice", "by its position, or by its name"),
         (
             (8, X.astype(np.float64), X, X),
             {},
@@ -66,7 +66,7 @@ def _readonly() -> Any:
             (8, X, None, X),
             {},
             "'y_ptr' is an array, not None",
-            "NumPy arrays, device arrays, and tensors of libraries that speak DLPack",
+            "NumPy arrays, device arrays, and tensors of libraries that support DLPack",
         ),
         ((1.5, X, X, X), {}, "'n' is an int32, not 1.5", "pass int(x)"),
         ((True, X, X, X), {}, "'n' is an int32, not True", "pass a number"),

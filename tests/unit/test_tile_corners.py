@@ -73,7 +73,7 @@ def test_assignment_to_the_name_of_a_tile_copies() -> None:
 def test_names_that_may_refer_to_one_tile_are_refused(case: str, message: str) -> None:
     with pytest.raises(KernelError, match=message) as caught:
         corners.Aliases(case).compile(2, None)
-    assert any("x = x + y lets x stand for another tile" in hint for hint in caught.value.hints)
+    assert any("x = x + y binds x to another tile" in hint for hint in caught.value.hints)
 
 
 @pytest.mark.parametrize("case", ["name", "attribute"])
@@ -191,5 +191,5 @@ def test_surplus_arguments_are_refused() -> None:
     with pytest.raises(UserError, match=r"Masks\.__init__: too many positional arguments"):
         corners.Masks(3).compile(None, None)
 
-    with pytest.raises(KernelError, match=r"a kernel takes no '\*pointers'"):
+    with pytest.raises(KernelError, match=r"a kernel cannot have a parameter '\*pointers'"):
         corners.Many().compile()

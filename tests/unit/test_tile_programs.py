@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of many kinds: right on every machine and in every order of threads, and no statement
-that orders others can be left out or weakened unnoticed."""
+that orders others can be omitted or weakened unnoticed."""
 
 from __future__ import annotations
 

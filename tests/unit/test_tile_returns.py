@@ -63,5 +63,5 @@ def test_a_loop_decides_between_values_of_one_type(program: type[Returns], value
 
 
 def test_a_kernel_returns_nothing_from_a_loop_either() -> None:
-    with pytest.raises(UserError, match="a kernel returns nothing"):
+    with pytest.raises(UserError, match="a kernel cannot return a value"):
         KernelReturns().compile(3)

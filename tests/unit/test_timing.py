@@ -112,7 +112,7 @@ def test_the_real_clock() -> None:
         ({"warmup": -1}, "warmup is -1"),
         ({"min_repeat_ms": -1}, "min_repeat_ms is -1"),
         ({"min_repeat_ms": float("nan")}, "min_repeat_ms is nan"),
-        ({"number": 2, "min_repeat_ms": 1}, "both say how long a repeat is"),
+        ({"number": 2, "min_repeat_ms": 1}, "both set the length of a repeat"),
     ],
 )
 def test_unusable_arguments(arguments: dict[str, int], text: str) -> None:

@@ -59,11 +59,11 @@ def test_a_failure_quotes_command_exit_code_and_output() -> None:
     message = str(caught.value)
     assert caught.value.what == f"the trial failed: {sys.executable} ended with exit code 3"
     assert "-c 'import sys; print(" in message
-    assert message.endswith(f"{sys.executable} said:\nno luck")
+    assert message.endswith(f"output of {sys.executable}:\nno luck")
 
 
 def test_failure_without_stderr_shows_stdout() -> None:
-    with pytest.raises(ToolError, match="said:\nonly here"):
+    with pytest.raises(ToolError, match=":\nonly here"):
         run_python("print('only here'); raise SystemExit(1)")
 
 

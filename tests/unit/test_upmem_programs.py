@@ -194,7 +194,7 @@ def test_a_program_that_is_too_large_is_refused(upmem: Command, tmp_path: Path) 
     done = upmem("run", *words, "host.c", cwd=tmp_path)
     assert done.returncode == 1
     assert "bytes of data and stacks in WRAM, and a v1B has 63488" in done.stderr
-    assert "hint: take fewer tasklets, or a smaller STACK_SIZE_DEFAULT" in done.stderr
+    assert "hint: use fewer tasklets, or a smaller STACK_SIZE_DEFAULT" in done.stderr
 
 
 def test_unsupported_features_have_a_hint(
@@ -213,7 +213,7 @@ def test_unsupported_features_have_a_hint(
     assert "dpu.c reads NR_TASKLETS, which is 1\n  hint: -D" in capfd.readouterr().err
     done = upmem("env", "--", "dpu-lldb", cwd=tmp_path)
     assert done.returncode == 1
-    assert "hint: no debugger is here: a fault names tasklet, line and address" in done.stderr
+    assert "hint: there is no debugger: a fault names tasklet, line and address" in done.stderr
 
 
 SUM = """

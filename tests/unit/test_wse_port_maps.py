@@ -53,7 +53,7 @@ def test_indices_of_a_pe_may_begin_anywhere() -> None:
         ("{ A[i=0:3] -> [PE[0, 0] -> index[k]] }", "'k' is not an expression of a port map"),
         ("{ A[i=0:3] -> [PE[0, 0] -> index[i ** 9]] }", "is not an expression of a port map"),
         ("{ A[i=0:3] -> [PE[0, 0] -> index[i % 0]] }", "is not an expression of a port map"),
-        ("{ A[i=0:3] -> [PE[0, 0] -> index[i // 2]] }", "gives two elements the same place"),
+        ("{ A[i=0:3] -> [PE[0, 0] -> index[i // 2]] }", "gives two elements the same location"),
         ("{ A[i=0:2] -> [PE[i // 2, 0] -> index[i]] }", "PEs different numbers of elements"),
         ("{ A[i=0:2] -> [PE[0, 0] -> index[i]] }", "the tensor has 4 elements, and its port map 3"),
     ],

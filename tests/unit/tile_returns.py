@@ -8,7 +8,7 @@ from xtc.tile import int32
 
 
 class Returns(tile.Script):
-    """Methods that return from loops of run time, and from one that is written out."""
+    """Methods that return from run-time loops, and from an unrolled loop."""
 
     def __call__(self, n: int32, x_ptr: ~int32, y_ptr: ~int32):
         self.attrs.blocks = 1

@@ -25,8 +25,14 @@ def _parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list all entries, the most recently used first")
     prune = actions.add_parser("prune", help="drop the least recently used entries")
-    prune.add_argument("--limit", metavar="SIZE", help="such as 500M; default: XTC_CACHE_LIMIT")
-    prune.add_argument("--older-than", metavar="AGE", help="not used for 30m, 12h, 7d, 4w")
+    prune.add_argument(
+        "--limit", metavar="SIZE", help="size to keep, such as 500M (default: XTC_CACHE_LIMIT)"
+    )
+    prune.add_argument(
+        "--older-than",
+        metavar="AGE",
+        help="drop entries not used for this time, such as 30m, 12h, 7d or 4w",
+    )
     actions.add_parser("clear", help="drop every entry")
     actions.add_parser("path", help="print the folder of the cache")
     return parser

@@ -161,12 +161,17 @@ def chosen_graph(args: argparse.Namespace) -> Path:
     return Path(args.op) if args.graph is None else Path(args.graph)
 
 
-def add_compile_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the target, sizes, schedule and passes."""
-    add_graph(parser)
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add --target."""
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)"
     )
+
+
+def add_sized_graph(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for the graph, the target, and the sizes and values of inputs."""
+    add_graph(parser)
+    add_target(parser)
     parser.add_argument(
         "--dim",
         action="append",
@@ -181,6 +186,11 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT=NUMBERS",
         help="constant value of a model's input, such as rate=16000; may be repeated",
     )
+
+
+def add_compile_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the graph, the target, the schedule and passes."""
+    add_sized_graph(parser)
     parser.add_argument(
         "--schedule",
         help="YAML text with loop nests by operator name, or @FILE",
@@ -261,7 +271,7 @@ def add_ir_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--print-ir-after-change",
         action="store_true",
-        help="of the passes to print after, only those that change the IR",
+        help="print the IR after every pass, or those of --print-ir-after, that changes it",
     )
     parser.add_argument(
         "--dump-dir", type=Path, help="folder to write the IR after every pass, one file per pass"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from xtc.cli.common import (
     add_ir_options,
+    add_target,
     add_target_options,
     guarded,
     ir_options,
@@ -30,7 +31,6 @@ from xtc.core.errors import UserError
 from xtc.driver.assignment import program_target
 from xtc.driver.foreign import named_locations, parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
-from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir import known_passes
 from xtc.ir.attributes import LOOP_SCHEDULE
 from xtc.ir.pipeline import STAGES, run_steps
@@ -60,9 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample data (default: 0)")
     parser.add_argument("--output", "-o", type=Path, help="file for the output")
-    parser.add_argument(
-        "--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)"
-    )
+    add_target(parser)
     add_target_options(parser)
     add_ir_options(parser)
     add_limit_options(parser)

@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="xtc",
         usage="xtc COMMAND ...",
-        description="Compile tensor graphs.",
+        description="Compile, run and tune tensor graphs.",
         epilog="\n".join(["commands (each has --help):", *lines, *_targets()]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_compile_options(parser)
     parser.add_argument("--check", action="store_true", help="compare with the NumPy reference")
-    parser.add_argument("--measure", action="store_true", help="time it")
+    parser.add_argument("--measure", action="store_true", help="measure the time of a call")
     parser.add_argument("--profile", action="store_true", help="profile it by operator")
     parser.add_argument(
         "--timeline",
@@ -40,12 +40,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
     parser.add_argument("--number", type=int, help="calls per sample (default: automatic)")
-    parser.add_argument("--min-repeat-ms", type=float, default=0, help="shortest sample")
+    parser.add_argument("--min-repeat-ms", type=float, default=0, help="shortest time of a sample")
     parser.add_argument("--counters", default="", help="hardware counters, separated by commas")
     parser.add_argument("--rtol", type=float, help="relative tolerance of --check")
     parser.add_argument("--atol", type=float, help="absolute tolerance of --check")
     parser.add_argument("--no-cache", action="store_true", help="do not use the artifact cache")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sample data")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample data (default: 0)")
     return parser
 
 

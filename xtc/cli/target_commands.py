@@ -36,6 +36,7 @@ def _parser(target: str, commands: Mapping[str, ModuleType]) -> argparse.Argumen
     parser = argparse.ArgumentParser(
         prog=f"xtc {target}",
         usage=f"xtc {target} COMMAND ...",
+        description=f"Commands of the target {target}.",
         epilog="\n".join(["commands (each has --help):", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

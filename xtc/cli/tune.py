@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xtc.cli.common import (
-    add_graph,
     add_load_option,
+    add_sized_graph,
     add_target_options,
     chosen_graph,
     guarded,
@@ -25,7 +25,6 @@ from xtc.cli.tune_progress import TuneProgress
 from xtc.cli.tune_report import csv_text, outcome_text, replay_text, results_text, runs_text
 from xtc.core.errors import UserError
 from xtc.driver import prepare
-from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.search.builtin import NAMES
 from xtc.search.network import is_network, tune_network
 from xtc.search.plan import make_space
@@ -45,16 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Search for fast schedules for a graph; `schedule='tuned'` uses the best one.",
     )
     add = parser.add_argument
-    add_graph(parser)
-    add("--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)")
-    add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
-    add(
-        "--value",
-        action="append",
-        default=[],
-        metavar="INPUT=NUMBERS",
-        help="value of a model's input",
-    )
+    add_sized_graph(parser)
     add_target_options(parser)
     add_load_option(parser)
     add("--budget", help="time limit, such as 90s, 5m or 1h (default: 60s)")
@@ -74,9 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="list the runs of the database, or results of --run")
     add("--show", action="store_true", help="print the strategy as YAML without searching")
     add("--quiet", "-q", action="store_true", help="show no progress")
-    add("--compile-timeout", type=float, default=usual.compile_seconds, metavar="SECONDS")
-    add("--run-timeout", type=float, default=usual.run_seconds, metavar="SECONDS")
-    add("--memory-limit", type=float, default=usual.memory_bytes / _GIB, metavar="GIB")
+    for option, limit, unit, what in (
+        ("--compile-timeout", usual.compile_seconds, "SECONDS", "time limit of a compilation"),
+        ("--run-timeout", usual.run_seconds, "SECONDS", "time limit of checks and measurements"),
+        ("--memory-limit", usual.memory_bytes / _GIB, "GIB", "memory limit of a process"),
+    ):
+        add(option, type=float, default=limit, metavar=unit, help=f"{what} (default: %(default)g)")
     return parser
 
 

@@ -29,6 +29,13 @@ class Knob(Generic[T]):
     default: T
     help: str
 
+    @property
+    def default_text(self) -> str:
+        """The default as a user would write it; "" for an unset or empty value."""
+        if isinstance(self.default, bool):
+            return str(int(self.default))
+        return "" if self.default in (None, (), "") else str(self.default)
+
     def set(self, text: str) -> None:
         """Set the value for this process and its child processes."""
         os.environ[self.name] = text  # noqa: TID251  the one place
@@ -41,10 +48,11 @@ class Knob(Generic[T]):
         try:
             return self.parse(text)
         except ValueError as error:
+            default = f" ({self.default_text})" if self.default_text else ""
             raise UserError(
                 f"environment variable {self.name} has the unusable value {text!r}",
                 notes=[str(error), self.help],
-                hints=[f"unset {self.name} to get the default ({self.default})"],
+                hints=[f"unset {self.name} to get the default{default}"],
             ) from None
 
 

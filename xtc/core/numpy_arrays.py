@@ -35,10 +35,10 @@ def as_array(value: Any, what: str, read: Callable[[Any], Array] = np.asanyarray
             f"{what} is a masked array, whose mask would be lost",
             hints=["fill masked elements: array.filled(0)"],
         )
-    return true_or_false(np.asarray(array))
+    return valid_booleans(np.asarray(array))
 
 
-def true_or_false(array: Array) -> Array:
+def valid_booleans(array: Array) -> Array:
     """The array; a corrected copy of a boolean array with bytes other than 0 and 1.
 
     NumPy treats every non-zero byte as true; compiled code tests one bit.

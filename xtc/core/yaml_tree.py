@@ -218,7 +218,7 @@ class _TreeBuilder:
         if isinstance(inside, List):
             inside.items.append(tree)
         elif self.key is None:
-            self.fail("a key is a text", event)
+            self.fail("a key is a string", event)
         else:
             name, location = self.key
             inside.items[name], inside.keys[name] = tree, location

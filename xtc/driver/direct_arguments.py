@@ -61,7 +61,7 @@ class DirectArguments:
     def of(manifest: Manifest) -> DirectArguments | None:
         """None for a program with states, arguments on devices, or booleans.
 
-        The bytes of booleans may need correction (`true_or_false`).
+        The bytes of booleans may need correction (`valid_booleans`).
         """
         others = (each.state or each.device or each.dtype == "bool" for each in manifest.inputs)
         if any(others) or any(each.device for each in manifest.outputs):

@@ -202,7 +202,7 @@ def check_bounded(module: Operation) -> None:
             )
         if op.name == "tensor.extract" and not stays_inside(op):
             raise UserError(
-                "tensor.extract is not run: nothing shows that its indices stay inside the tensor",
+                "tensor.extract is not run: its indices are not known to stay inside the tensor",
                 hints=["compare them with both bounds in an scf.if around it"],
             )
         if "indexing_maps" in op.attributes and _STEPS.search(str(op.attributes["indexing_maps"])):

@@ -61,7 +61,7 @@ class Counters:
 
     def __enter__(self) -> Counters:
         if self._open is not None:
-            raise UserError("these counters already count; enter them once at a time")
+            raise UserError("these counters are already counting; enter them once at a time")
         with ExitStack() as stack:
             stack.callback(self._groups.clear)
             self._open_groups(stack)

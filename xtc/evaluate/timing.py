@@ -162,6 +162,6 @@ def _validate(repeat: int, number: int | None, min_repeat_ms: float, warmup: int
         raise UserError(f"min_repeat_ms is {min_repeat_ms}", hints=["give 0 or more milliseconds"])
     if number is not None and min_repeat_ms > 0:
         raise UserError(
-            f"number={number} and min_repeat_ms={min_repeat_ms} both say how long a repeat is",
+            f"number={number} and min_repeat_ms={min_repeat_ms} both set the length of a repeat",
             hints=["give one of them"],
         )

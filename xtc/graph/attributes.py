@@ -45,7 +45,7 @@ def _plain(value: Any, attribute: str, operator: str) -> Any:
         return tuple(_plain(item, attribute, operator) for item in value)
     raise UserError(
         f"attribute '{attribute}' of {operator} is {type(value).__name__}, not plain data",
-        notes=["plain data are numbers, texts, truth values, None and tuples of them"],
+        notes=["plain data are numbers, strings, booleans, None and tuples of them"],
     )
 
 

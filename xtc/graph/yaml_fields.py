@@ -41,7 +41,7 @@ def items(tree: Tree | None, what: str) -> list[Tree]:
 def text(tree: Tree, what: str) -> str:
     """A text. Raises UserError for any other value."""
     if not isinstance(tree, Leaf) or not isinstance(tree.value, str):
-        raise UserError(f"{what} is a text, not {kind_of(tree)}", where=tree.where)
+        raise UserError(f"{what} is a string, not {kind_of(tree)}", where=tree.where)
     return tree.value
 
 

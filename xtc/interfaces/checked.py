@@ -12,9 +12,9 @@ def texts(values: Any) -> tuple[str, ...]:
 
 
 def text(value: Any) -> str:
-    """`value`, if it is a text."""
+    """`value`, if it is a string."""
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"{value!r} is not a string")
     return value
 
 

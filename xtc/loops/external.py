@@ -78,5 +78,5 @@ def function_name(name: object, loop: str) -> str:
 def _texts(loop: str, name: str, given: object) -> tuple[str, ...]:
     texts = [given] if isinstance(given, str) else given or []
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-        raise UserError(f"{name} of the external function of '{loop}' are texts", hints=[_HINT])
+        raise UserError(f"{name} of the external function of '{loop}' are strings", hints=[_HINT])
     return tuple(texts)

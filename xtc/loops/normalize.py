@@ -99,7 +99,7 @@ def _fused(loop: NestLoop, nest: Nest) -> tuple[NestLoop, list[str]]:
     """The loop without fusions of arguments and constants, and a note for each."""
     there = range(nest.space.operands)
     given = [n for n in loop.fuse if n in there and n not in nest.space.computed]
-    notes = [f"operand {n} is an argument or a constant: fuse changes nothing" for n in given]
+    notes = [f"operand {n} is an argument or a constant: fuse has no effect" for n in given]
     return replace(loop, fuse=tuple(n for n in loop.fuse if n not in given)), notes
 
 
@@ -107,16 +107,16 @@ def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
     """The loop without annotations that have no effect, and a note for each."""
     loop, notes = extent.loop, []
     if loop.vectorize and extent.size == 1:
-        notes.append(f"'{loop.name}' has one element: vectorize changes nothing")
+        notes.append(f"'{loop.name}' has one element: vectorize has no effect")
         loop = replace(loop, vectorize=False, reassociate=False)
     if loop.parallelize and extent.trips == 1:
-        notes.append(f"'{loop.name}' runs once: parallelize changes nothing")
+        notes.append(f"'{loop.name}' runs once: parallelize has no effect")
         loop = replace(loop, parallelize=False)
     if loop.fuse and around == 1:
-        notes.append(f"'{loop.name}' runs once: fuse changes nothing")
+        notes.append(f"'{loop.name}' runs once: fuse has no effect")
         loop = replace(loop, fuse=())
     if loop.consumer and around == 1:
-        notes.append(f"'{loop.name}' runs once: fuse_consumer changes nothing")
+        notes.append(f"'{loop.name}' runs once: fuse_consumer has no effect")
         loop = replace(loop, consumer=False)
     factor, note = _factor(loop, extent.trips)
     return replace(loop, unroll=factor), [*notes, *note]
@@ -128,11 +128,11 @@ def _factor(loop: NestLoop, trips: int) -> tuple[int, list[str]]:
     if not factor or (factor < 1 and factor != ALL):
         return factor, []
     if loop.vectorize:
-        return 0, [f"'{loop.name}' is vectorized, so unrolled: unroll changes nothing"]
+        return 0, [f"'{loop.name}' is vectorized, so unrolled: unroll has no effect"]
     if trips == 1:
-        return 0, [f"'{loop.name}' runs once: unroll changes nothing"]
+        return 0, [f"'{loop.name}' runs once: unroll has no effect"]
     if factor == 1:
-        return 0, [f"unroll of '{loop.name}' by 1 changes nothing"]
+        return 0, [f"unroll of '{loop.name}' by 1 has no effect"]
     if factor > trips:
         return trips, [f"'{loop.name}' is unrolled by {trips}, all of its iterations"]
     return trips if factor == ALL else factor, []
@@ -153,4 +153,4 @@ def _whole_tiles(nest: Nest) -> Iterator[str]:
 
 def _single_segments(nest: Nest) -> Iterator[str]:
     if len(nest.segments) == 1:
-        yield f"the split of '{nest.segments[0].axis}' has one segment, which changes nothing"
+        yield f"the split of '{nest.segments[0].axis}' has one segment, which has no effect"

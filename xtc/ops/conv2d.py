@@ -76,9 +76,9 @@ class Conv2d(Operator):
                 )
         if seen != channels // groups:
             raise UserError(
-                f"the filters of conv2d see {seen} channels, but the image has {channels}",
+                f"the filters of conv2d have {seen} channels, but the image has {channels}",
                 notes=[
-                    f"with groups={groups} they see {channels} / {groups} = {channels // groups}"
+                    f"with groups={groups} they have {channels} / {groups} = {channels // groups}"
                 ],
             )
 

@@ -50,7 +50,7 @@ class Conv3d(Operator):
         channels, filters = x.sizes[4], w.sizes[4]
         if channels % groups or filters % groups or w.sizes[3] != channels // groups:
             raise UserError(
-                f"the filters of conv3d see {w.sizes[3]} channels, but the image has {channels}",
+                f"the filters of conv3d have {w.sizes[3]} channels, but the image has {channels}",
                 notes=[f"groups is {groups}, the filters are {filters}"],
             )
         shape = (x.shape[0], *(slide.output for slide in self._slides(x.sizes, w.sizes)), filters)

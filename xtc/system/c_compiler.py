@@ -107,7 +107,7 @@ def _answer(words: Sequence[str]) -> str:
 @functools.lru_cache(maxsize=64)
 def _has_float16(compiler: CCompiler, flags: tuple[str, ...]) -> bool:
     try:
-        compiler._compile("_Float16 x;\n", flags, "asking for _Float16")
+        compiler._compile("_Float16 x;\n", flags, "checking for _Float16")
     except ToolError:
         return False
     return True

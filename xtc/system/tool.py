@@ -139,5 +139,5 @@ def ending_of(code: int) -> str:
 def _failed(words: list[str], what: str, ending: str, said: str) -> ToolError:
     notes = [f"command: {shlex.join(words)}"]
     if said.strip():
-        notes.append(f"{words[0]} said:\n{said.rstrip()}")
+        notes.append(f"output of {words[0]}:\n{said.rstrip()}")
     return ToolError(f"{what} failed: {words[0]} {ending}", notes=notes)

@@ -126,7 +126,7 @@ class Program:
     def candidates(self, *args: Any, **kwargs: Any) -> list[Candidate]:
         """Each schedule with its time or its error, the fastest first.
 
-        Times are measured on a GPU when arrays are given, and modelled otherwise, as `how` says.
+        Times are measured on a GPU when arrays are given, and modelled otherwise, as `how` states.
         Candidates compile concurrently, each in a process that may crash or time out.
         """
         values = self._bound(args, kwargs, arrays=False)

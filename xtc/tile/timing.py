@@ -74,7 +74,7 @@ class StreamClock:
         host = max(map(_host_seconds, runs), default=0.0)
         self._streams.wait(self._stream)
         marks = []
-        for _ in range(2):  # what the device loads for the first one is not measured
+        for _ in range(2):  # the loading of code for the first one is not measured
             self._streams.fill_zero(self._stream, self._address, self._nbytes)
             marks.append(self._streams.mark(self._stream))
         each = self._streams.seconds(*marks)

@@ -24,8 +24,8 @@ _LONG = re.compile(r"^(u|b|t|)(float|int)")
 class DataType:
     """The type of an element in registers or memory.
 
-    `mlir` is MLIR's type; `signed` says how an integer's bits are read. A type may be called: on a
-    number it gives a constant of the type, on a run-time value a cast.
+    `mlir` is MLIR's type; `signed` states how an integer's bits are read. A type may be called: on
+    a number it gives a constant of the type, on a run-time value a cast.
 
     Attributes:
         bits: of an element in memory, where elements of fewer than 8 bits are packed, the first in

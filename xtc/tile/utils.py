@@ -157,7 +157,7 @@ def benchmark_func(
 
     On a GPU, measures the work that the call submits to the current stream by the GPU's clock,
     with the second-level cache overwritten before each call. Elsewhere it uses the host's clock:
-    on a simulator that is the simulator's time, which says nothing about a GPU.
+    on a simulator that is the simulator's time, which is unrelated to a GPU's.
     """
     for _ in range(warmup):
         run_func()

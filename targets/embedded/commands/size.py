@@ -29,9 +29,24 @@ def run(argv: Sequence[str]) -> int:
         "graph", type=Path, help="a graph as for xtc-compile, or a folder that it wrote with -o"
     )
     parser.add_argument("--board", help="board of a graph (default: nucleo-l4r5zi)")
-    parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE")
-    parser.add_argument("--option", "-O", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--svg", type=Path, help="draw the arena's buffers over time in a file")
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=SIZE",
+        help="size of a symbolic dimension; may be repeated",
+    )
+    parser.add_argument(
+        "--option",
+        "-O",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the target, such as opt_level=2; may be repeated",
+    )
+    parser.add_argument(
+        "--svg", type=Path, help="file for a drawing of the arena's buffers over time"
+    )
     args = parser.parse_args(argv)
     if args.graph.is_dir():
         return _report(args.graph, args.svg)

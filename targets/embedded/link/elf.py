@@ -92,7 +92,7 @@ def read_object(data: bytes) -> ObjectFile:
 class _Reader:
     def __init__(self, data: bytes) -> None:
         if data[:4] != b"\x7fELF" or data[5] != 1:
-            raise ValueError("no little-endian ELF file")
+            raise ValueError("it is not a little-endian ELF file")
         self.data = data
         self.width = data[4]
         fields = _HEADER[self.width].unpack_from(data)

@@ -108,7 +108,7 @@ def read_executable(data: bytes) -> Executable:
 
 def _read(data: bytes) -> Executable:
     if data[:4] != b"\x7fELF":
-        raise ValueError("no ELF file")
+        raise ValueError("it is not an ELF file")
     wide = data[4] == 2
     word = "Q" if wide else "I"
     fields = struct.unpack_from(f"<16xHHI{word}{word}{word}", data)

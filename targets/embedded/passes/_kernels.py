@@ -139,12 +139,31 @@ def carried(
     return for_each(0, count, step, sums, inside)
 
 
+Step = Callable[[Number, Number, list[Value]], list[Value]]
+"""Adds to sums, from an offset in x and an offset, or a number, in the weights."""
+
+
+def walked_in_blocks(
+    walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value], step: Step
+) -> list[Value]:
+    """Loops over all walks around a step, which receives the number of a block of weights.
+
+    Each iteration of the walks has the next block.
+    """
+    if not walks:
+        return step(x_at, block, sums)
+    walk, *rest = walks
+
+    def body(index: Number, held: list[Value]) -> list[Value]:
+        x_next = numbers.add(x_at, numbers.multiply(index, walk.x_step))
+        next_block = numbers.add(numbers.multiply(block, walk.extent), index)
+        return walked_in_blocks(tuple(rest), x_next, next_block, held, step)
+
+    return carried(walk.extent, 1, sums, body)
+
+
 def walked(
-    walks: tuple[Walk, ...],
-    x_at: Number,
-    w_at: Number,
-    sums: list[Value],
-    step: Callable[[Number, Number, list[Value]], list[Value]],
+    walks: tuple[Walk, ...], x_at: Number, w_at: Number, sums: list[Value], step: Step
 ) -> list[Value]:
     """Loops over all walks around a step, which receives the offsets in x and in the weights.
 

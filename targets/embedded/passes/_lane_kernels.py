@@ -28,6 +28,7 @@ from xtc_targets.embedded.passes._kernels import (
     integer,
     replaced,
     walked,
+    walked_in_blocks,
 )
 
 LANES = 4
@@ -130,23 +131,12 @@ class _Tile:
 
     def sums(self, x_at: Number, tile: Number, start: Value) -> list[Sum]:
         initial = [broadcast(start, lanes) for _, lanes in self._parts] * self.rows
-        totals = self._walk(self.walks, x_at, tile, initial)
+        totals = walked_in_blocks(self.walks, x_at, tile, initial, self._along)
         indices = [(row, first) for row in range(self.rows) for first, _ in self._parts]
         return [Sum(*position, total) for position, total in zip(indices, totals, strict=True)]
 
-    def _walk(
-        self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
-    ) -> list[Value]:
-        if not walks:
-            return self._remainder(x_at, block, self._in_words(x_at, block, sums))
-        walk, *rest = walks
-
-        def body(index: Number, held: list[Value]) -> list[Value]:
-            x_next = numbers.add(x_at, numbers.multiply(index, walk.x_step))
-            next_block = numbers.add(numbers.multiply(block, walk.extent), index)
-            return self._walk(tuple(rest), x_next, next_block, held)
-
-        return carried(walk.extent, 1, sums, body)
+    def _along(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
+        return self._remainder(x_at, block, self._in_words(x_at, block, sums))
 
     def _in_words(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
         """Reduce contiguous bytes, four at a time."""

@@ -27,6 +27,7 @@ from xtc_targets.embedded.passes._kernels import (
     integer,
     replaced,
     walked,
+    walked_in_blocks,
 )
 
 _UNROLL = 4  # most words per iteration
@@ -113,22 +114,9 @@ class _Tile:
 
     def sums(self, x_at: Number, tile: Number, start: Value) -> list[Sum]:
         width = self.shape.width
-        totals = self._walk(self.walks, x_at, tile, [start] * (self.rows * width))
+        initial = [start] * (self.rows * width)
+        totals = walked_in_blocks(self.walks, x_at, tile, initial, self._along)
         return [Sum(*divmod(position, width), total) for position, total in enumerate(totals)]
-
-    def _walk(
-        self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
-    ) -> list[Value]:
-        if not walks:
-            return self._along(x_at, block, sums)
-        walk, *rest = walks
-
-        def body(index: Number, held: list[Value]) -> list[Value]:
-            x_next = numbers.add(x_at, numbers.multiply(index, walk.x_step))
-            next_block = numbers.add(numbers.multiply(block, walk.extent), index)
-            return self._walk(tuple(rest), x_next, next_block, held)
-
-        return carried(walk.extent, 1, sums, body)
 
     def _along(self, x_at: Number, block: Number, sums: list[Value]) -> list[Value]:
         """Reduce contiguous bytes: whole words first, then single bytes."""

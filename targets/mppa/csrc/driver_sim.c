@@ -14,8 +14,8 @@ static int32_t configure(const void *given, sim_options *options, const char **e
         return XTC_USAGE;
     if (machine->clusters < 1 || machine->clusters > MPPA_MAX_CLUSTERS || machine->pes < 1 ||
         machine->pes > MPPA_MAX_PES)
-        return xtc_fail(XTC_USAGE, "%u clusters of %u PEs are more than the simulator has",
-                        machine->clusters, machine->pes);
+        return xtc_fail(XTC_USAGE, "1 to %u clusters of 1 to %u PEs can be simulated, not %u of %u",
+                        MPPA_MAX_CLUSTERS, MPPA_MAX_PES, machine->clusters, machine->pes);
     if (config->trace_file && strlen(config->trace_file) >= MPPA_PATH)
         return xtc_fail(XTC_USAGE, "the path of the trace file is too long");
     *options = (sim_options){.timeout_s = config->timeout_s,

@@ -7,10 +7,19 @@
 #include "vendor_device.h"
 #include "xtc_error.h"
 
+// The physical address of a range of bytes, which must be inside one allocation.
+static int32_t find(xtc_device *device, xtc_address address, uint64_t nbytes, uint64_t *physical)
+{
+    xtc_allocation found = {.address = address};
+    int32_t status = xtc_allocations_find(&device->memory, address, nbytes, &found);
+    *physical = found.physical + (address - found.address);
+    return status;
+}
+
 static int32_t write_to(xtc_device *device, xtc_address address, const void *from, uint64_t nbytes)
 {
     uint64_t physical;
-    if (vendor_memory_physical(&device->memory, address, nbytes, &physical))
+    if (find(device, address, nbytes, &physical))
         return XTC_MEMORY;
     if (nbytes && mppa_offload_write(device->accelerator, from, physical, nbytes, NULL))
         return xtc_fail(XTC_LOST, "mppa_offload_write failed");
@@ -20,7 +29,7 @@ static int32_t write_to(xtc_device *device, xtc_address address, const void *fro
 static int32_t read_from(xtc_device *device, void *to, xtc_address address, uint64_t nbytes)
 {
     uint64_t physical;
-    if (vendor_memory_physical(&device->memory, address, nbytes, &physical))
+    if (find(device, address, nbytes, &physical))
         return XTC_MEMORY;
     if (nbytes && mppa_offload_read(device->accelerator, to, physical, nbytes, NULL))
         return xtc_fail(XTC_LOST, "mppa_offload_read failed");

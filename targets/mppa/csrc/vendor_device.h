@@ -8,7 +8,7 @@
 #include <mppa_offload_host.h>
 
 #include "vendor_config.h"
-#include "vendor_memory.h"
+#include "xtc_allocations.h"
 #include "xtc_device.h"
 
 #define VENDOR_MAX_ARGUMENTS 64
@@ -19,9 +19,9 @@ struct xtc_device {
     mppa_offload_accelerator_t *accelerator;
     mppa_offload_sysqueue_t *queues[VENDOR_MAX_CLUSTERS]; // each runs code on its cluster
     uint32_t clusters, alignment;
-    vendor_memory memory;
-    vendor_block arguments, call; // of a launch, in device memory
-    uint64_t own_bytes;           // bytes of these two
+    xtc_allocations memory;
+    xtc_allocation arguments, call; // of a launch, in device memory
+    uint64_t own_bytes;             // bytes of these two
 };
 
 // vendor_commands.c

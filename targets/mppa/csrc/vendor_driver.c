@@ -53,14 +53,14 @@ static int32_t find_queues(xtc_device *device)
     return XTC_OK;
 }
 
-static int32_t allocate(xtc_device *device, uint64_t nbytes, vendor_block *block)
+static int32_t allocate(xtc_device *device, uint64_t nbytes, xtc_allocation *block)
 {
     block->nbytes = nbytes;
     if (nbytes == 0 ||
         mppa_offload_alloc(device->queues[0], nbytes, device->alignment, MPPA_OFFLOAD_ALLOC_DDR,
                            &block->address, &block->physical))
         return xtc_fail(XTC_MEMORY, "cannot allocate %llu bytes", (unsigned long long)nbytes);
-    return vendor_memory_add(&device->memory, *block);
+    return xtc_allocations_add(&device->memory, *block);
 }
 
 static int32_t prepare(xtc_device *device)
@@ -88,17 +88,18 @@ static int32_t open_device(const void *given, xtc_device **opened)
         return xtc_fail(XTC_NOT_FOUND, "out of host memory");
     device->clusters = config->clusters;
     device->alignment = config->alignment;
-    pthread_mutex_init(&device->memory.lock, NULL);
+    xtc_allocations_open(&device->memory);
     set_environment(config->environment);
     configure(&host, config);
     if (mppa_offload_create(&device->context, &host)) {
+        xtc_allocations_close(&device->memory);
         free(device);
         return xtc_fail(XTC_NOT_FOUND, "mppa_offload_create failed\nfirmware: %s", config->firmware);
     }
     int32_t status = prepare(device);
     if (status) {
         mppa_offload_destroy(&device->context);
-        free(device->memory.blocks);
+        xtc_allocations_close(&device->memory);
         free(device);
         return status == XTC_MEMORY ? XTC_NOT_FOUND : status;
     }
@@ -116,14 +117,13 @@ static int32_t close_device(xtc_device *device)
 
 static void release(xtc_device *device)
 {
-    pthread_mutex_destroy(&device->memory.lock);
-    free(device->memory.blocks);
+    xtc_allocations_close(&device->memory);
     free(device);
 }
 
 static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
 {
-    vendor_block block = {0, 0, 0};
+    xtc_allocation block = {.address = 0};
     int32_t status = allocate(device, nbytes, &block);
     *address = status ? 0 : block.address;
     return status;
@@ -131,7 +131,7 @@ static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
 
 static int32_t free_memory(xtc_device *device, xtc_address address)
 {
-    int32_t status = vendor_memory_remove(&device->memory, address);
+    int32_t status = xtc_allocations_remove(&device->memory, address);
     if (!status && mppa_offload_free(device->queues[0], MPPA_OFFLOAD_ALLOC_DDR, address))
         status = xtc_fail(XTC_LOST, "mppa_offload_free failed");
     return status;
@@ -139,8 +139,8 @@ static int32_t free_memory(xtc_device *device, xtc_address address)
 
 static int32_t span(xtc_device *device, xtc_address address, xtc_address *start, uint64_t *nbytes)
 {
-    vendor_block found = {0, 0, 0};
-    int32_t status = vendor_memory_span(&device->memory, address, &found);
+    xtc_allocation found = {.address = 0};
+    int32_t status = xtc_allocations_find(&device->memory, address, 1, &found);
     *start = found.address;
     *nbytes = found.nbytes;
     return status;

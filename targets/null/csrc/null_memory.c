@@ -97,8 +97,5 @@ int32_t null_memory_find(null_memory *memory, xtc_address address, uint64_t nbyt
         }
     }
     pthread_mutex_unlock(&memory->lock);
-    if (status)
-        xtc_fail(status, "%llu bytes at 0x%llx are not inside an allocation", (ull)nbytes,
-                 (ull)address);
-    return status;
+    return status ? xtc_fail_outside(address, nbytes) : XTC_OK;
 }

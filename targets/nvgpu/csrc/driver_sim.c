@@ -19,7 +19,7 @@ static int32_t configure(const void *given, sim_options *options, const char **e
     if (xtc_device_check_config(config, sizeof *config))
         return XTC_USAGE;
     if (config->machine.max_block_threads > GPU_MAX_THREADS)
-        return xtc_fail(XTC_USAGE, "blocks of %u threads are more than the simulator has",
+        return xtc_fail(XTC_USAGE, "blocks have up to %u threads on the simulator, not %u", GPU_MAX_THREADS,
                         config->machine.max_block_threads);
     if (config->machine.cores < 1 || config->machine.cores > GPU_MAX_WORKERS)
         return xtc_fail(XTC_USAGE, "blocks run on 1 to %u cores, not on %u", GPU_MAX_WORKERS,

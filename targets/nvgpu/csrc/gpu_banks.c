@@ -32,7 +32,7 @@ struct location {
     const void *code;
     enum gpu_event event;
     uint32_t nbytes, counts[CUDA_WARP]; // instructions that each lane has executed
-    uint32_t kept, first, end, room;
+    uint32_t kept, first, end, capacity;
     uint32_t limit; // instructions from this one on are not counted, because too many are pending
     instruction *pending;
 };
@@ -40,7 +40,7 @@ struct location {
 // The locations of a warp: a hash table with open addressing, whose size is a power of two.
 typedef struct {
     location **entries, *listed;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } locations;
 
 static locations warps[GPU_MAX_WARPS];
@@ -109,7 +109,7 @@ static location **entry(const locations *all, const void *code, uint32_t nbytes,
 {
     uint64_t hash = ((uintptr_t)code + nbytes) * 0x9e3779b97f4a7c15u;
     for (uint32_t at = (uint32_t)(hash >> 32);; at++) {
-        location **found = &all->entries[at & (all->room - 1)];
+        location **found = &all->entries[at & (all->capacity - 1)];
         if (!*found ||
             ((*found)->code == code && (*found)->nbytes == nbytes && (*found)->event == event))
             return found;
@@ -119,10 +119,10 @@ static location **entry(const locations *all, const void *code, uint32_t nbytes,
 static void grow(locations *all)
 {
     locations larger = *all;
-    larger.room = all->room ? 2 * all->room : 16;
-    larger.entries = memory(NULL, larger.room * sizeof *larger.entries);
-    memset(larger.entries, 0, larger.room * sizeof *larger.entries);
-    for (uint32_t i = 0; i < all->room; i++) {
+    larger.capacity = all->capacity ? 2 * all->capacity : 16;
+    larger.entries = memory(NULL, larger.capacity * sizeof *larger.entries);
+    memset(larger.entries, 0, larger.capacity * sizeof *larger.entries);
+    for (uint32_t i = 0; i < all->capacity; i++) {
         location *known = all->entries[i];
         if (known)
             *entry(&larger, known->code, known->nbytes, known->event) = known;
@@ -133,7 +133,7 @@ static void grow(locations *all)
 
 static location *found(locations *all, const void *code, uint32_t nbytes, enum gpu_event event)
 {
-    if (2 * all->count >= all->room)
+    if (2 * all->count >= all->capacity)
         grow(all);
     location **known = entry(all, code, nbytes, event);
     if (!*known) {
@@ -158,9 +158,9 @@ static void count_until(location *at, uint32_t lanes)
 
 static instruction *append(location *at)
 {
-    if (at->end - at->kept == at->room) {
-        at->room = at->room ? 2 * at->room : 4;
-        at->pending = memory(at->pending, at->room * sizeof *at->pending);
+    if (at->end - at->kept == at->capacity) {
+        at->capacity = at->capacity ? 2 * at->capacity : 4;
+        at->pending = memory(at->pending, at->capacity * sizeof *at->pending);
     }
     instruction *made = &at->pending[at->end++ - at->kept];
     made->lanes = 0;
@@ -242,7 +242,7 @@ void gpu_banks_launch(void)
 {
     for (uint32_t warp = 0; warp < GPU_MAX_WARPS; warp++) {
         locations *all = &warps[warp];
-        for (uint32_t i = 0; i < all->room; i++) {
+        for (uint32_t i = 0; i < all->capacity; i++) {
             if (all->entries[i])
                 free(all->entries[i]->pending);
             free(all->entries[i]);

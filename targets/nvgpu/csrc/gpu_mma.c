@@ -44,7 +44,7 @@ static uint16_t rounded(double value)
     return whole + (rest > 0.5 || (rest == 0.5 && whole % 2));
 }
 
-// Round once; a conversion by way of float would round twice.
+// Round once; a conversion through float would round twice.
 static uint16_t half_of_double(double value)
 {
     uint64_t bits;

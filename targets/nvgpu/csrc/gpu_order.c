@@ -50,9 +50,9 @@ void gpu_order_add(gpu_order *order, gpu_seen seen)
         entry->epoch = entry->epoch < seen.epoch ? seen.epoch : entry->epoch;
         return;
     }
-    if (order->count == order->room) {
-        order->room = order->room ? 2 * order->room : 8;
-        order->entries = realloc(order->entries, order->room * sizeof seen);
+    if (order->count == order->capacity) {
+        order->capacity = order->capacity ? 2 * order->capacity : 8;
+        order->entries = realloc(order->entries, order->capacity * sizeof seen);
         if (!order->entries)
             sim_give_up("no memory for the vector clocks of blocks");
         entry = order->entries + at;

@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     gpu_seen *entries; // sorted by blocks and agents
-    uint32_t count, room;
+    uint32_t count, capacity;
 } gpu_order;
 
 // The state of a suspended block.

@@ -173,7 +173,7 @@ static _Noreturn void tell(const sim_race *race, sim_access access, const char *
     static const char *const did[] = {"read", "wrote", "changed"};
     uint32_t team = (uint32_t)gpu_block_number() + 1;
     if (race->other.team != team)
-        sim_fault(race->address, "race in %s memory: a %s of what another block of the launch %s",
+        sim_fault(race->address, "race in %s memory: a %s of data that another block of the launch %s",
                   memory, what[access], did[race->kind]);
     if (sim_is_several(race->other.agent))
         sim_fault(race->address, "race in %s memory: no barrier is between this %s and %s by "

@@ -87,7 +87,7 @@ void hw_context_close(xtc_device *device)
     if (device->api.context_push(device->context) == 0) {
         hw_unload_all(device);
         for (uint64_t i = 0; i < device->memory.count; i++)
-            device->api.free(device->memory.spans[i].address);
+            device->api.free(device->memory.entries[i].address);
         destroy_streams(device);
         hw_leave(device);
     }

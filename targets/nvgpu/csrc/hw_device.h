@@ -9,7 +9,7 @@
 #include "hw_api.h"
 #include "hw_config.h"
 #include "hw_maps.h"
-#include "hw_memory.h"
+#include "xtc_allocations.h"
 #include "xtc_copies.h"
 #include "xtc_device.h"
 
@@ -34,7 +34,7 @@ typedef struct hw_function {
 
 // Data of a module that has been looked up.
 typedef struct hw_data {
-    hw_span span;
+    xtc_allocation span;
     struct hw_data *next;
 } hw_data;
 
@@ -68,7 +68,7 @@ struct xtc_device {
     uint64_t started, finished;
     double timeout_s; // of a kernel
     hw_handle endless; // the event at the end of a kernel that has exceeded it
-    hw_memory memory;
+    xtc_allocations memory;
     hw_module *modules;
     hw_mark *marks;    // not released yet
     hw_handle meeting; // an event by which a stream waits for another
@@ -113,8 +113,8 @@ void hw_release(xtc_device *device);
 int32_t hw_clear_left(int number);
 
 // hw_foreign.c
-// hw_memory_find for memory of other libraries on this GPU.
-int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found);
+// xtc_allocations_find for memory of other libraries on this GPU.
+int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, xtc_allocation *found);
 // Whether all these bytes are in one allocation, of this driver or of another library.
 int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes);
 

@@ -53,7 +53,7 @@ static int32_t open_device(const void *given, xtc_device **opened)
         return status == XTC_USAGE ? status : XTC_NOT_FOUND;
     }
     device->timeout_s = config->timeout_s;
-    pthread_mutex_init(&device->memory.lock, NULL);
+    xtc_allocations_open(&device->memory);
     xtc_engine_open(&device->engine, &hw_ops);
     *opened = device;
     return XTC_OK;
@@ -67,8 +67,7 @@ static int32_t close_device(xtc_device *device)
 
 void hw_free(xtc_device *device)
 {
-    pthread_mutex_destroy(&device->memory.lock);
-    free(device->memory.spans);
+    xtc_allocations_close(&device->memory);
     free(device);
 }
 
@@ -80,7 +79,7 @@ static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
     if (status)
         return status;
     status = hw_status(device, device->api.alloc(address, nbytes), XTC_MEMORY, "an allocation");
-    if (!status && hw_memory_add(&device->memory, (hw_span){*address, nbytes})) {
+    if (!status && xtc_allocations_add(&device->memory, (xtc_allocation){.address = *address, .nbytes = nbytes})) {
         device->api.free(*address);
         status = XTC_MEMORY;
     }
@@ -90,7 +89,7 @@ static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
 
 static int32_t free_memory(xtc_device *device, xtc_address address)
 {
-    int32_t status = hw_memory_remove(&device->memory, address);
+    int32_t status = xtc_allocations_remove(&device->memory, address);
     if (!status)
         status = hw_enter(device);
     if (status)
@@ -102,9 +101,9 @@ static int32_t free_memory(xtc_device *device, xtc_address address)
 
 static int32_t span(xtc_device *device, xtc_address address, xtc_address *start, uint64_t *nbytes)
 {
-    hw_span found = {0, 0};
+    xtc_allocation found = {.address = 0};
     int32_t status = XTC_OK;
-    if (hw_memory_find(&device->memory, address, 1, &found))
+    if (xtc_allocations_find(&device->memory, address, 1, &found))
         status = hw_find_foreign(device, address, 1, &found);
     *start = found.address;
     *nbytes = found.nbytes;

@@ -29,5 +29,5 @@ int32_t hw_make_map(xtc_device *device, const hw_map_source *source, const uint6
         map, (int)source->element, (uint32_t)source->rank, address, source->sizes, source->strides,
         box, steps, NO_INTERLEAVE, swizzle_of(source->swizzle_bytes), PROMOTE_TO_256_BYTES,
         ZEROS_OUTSIDE);
-    return hw_status(device, result, XTC_LAUNCH, "the map of a tensor");
+    return hw_status(device, result, XTC_LAUNCH, "encoding a tensor map");
 }

@@ -239,7 +239,7 @@ int32_t hw_function_of(xtc_device *device, xtc_module number, const char *name,
     return look_up(device, module, name, found);
 }
 
-static int32_t remember_data(hw_module *module, hw_span span)
+static int32_t remember_data(hw_module *module, xtc_allocation span)
 {
     for (const hw_data *known = module->data; known; known = known->next)
         if (known->span.address == span.address)
@@ -266,7 +266,7 @@ int32_t hw_data_of(xtc_device *device, xtc_module number, const char *name, xtc_
     status = hw_status(device, result, XTC_LAUNCH, what);
     hw_leave(device);
     *nbytes = size;
-    return status ? status : remember_data(module, (hw_span){*address, size});
+    return status ? status : remember_data(module, (xtc_allocation){.address = *address, .nbytes = size});
 }
 
 bool hw_has_data(const xtc_device *device, uint64_t address, uint64_t nbytes)

@@ -114,7 +114,7 @@ static int32_t do_after(void *data)
     hw_result result = device->api.event_record(device->meeting, given->other);
     if (!result)
         result = device->api.stream_follow(given->stream, device->meeting, 0);
-    status = hw_status(device, result, XTC_USAGE, "a wait of one stream for another");
+    status = hw_status(device, result, XTC_USAGE, "waiting for another stream");
     hw_leave(device);
     return status;
 }
@@ -137,7 +137,7 @@ static int32_t do_mark(void *data)
     hw_result result = device->api.event_create(&mark->event, 0);
     if (!result)
         result = device->api.event_record(mark->event, given->stream);
-    status = hw_status(device, result, XTC_USAGE, "an event of a stream");
+    status = hw_status(device, result, XTC_USAGE, "recording an event in a stream");
     if (status && mark->event)
         device->api.event_destroy(mark->event);
     hw_leave(device);
@@ -178,7 +178,7 @@ static int32_t do_unmark(void *data)
     hw_mark **link = &device->marks;
     while (*link && *link != given->mark)
         link = &(*link)->next;
-    int32_t status = *link ? hw_enter(device) : xtc_fail(XTC_USAGE, "the mark does not exist");
+    int32_t status = *link ? hw_enter(device) : xtc_fail(XTC_USAGE, "the event does not exist");
     if (status)
         return status;
     remove_mark(device, link);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-promises: lets the simulator check what a kernel promises of its numbers."""
+"""check-promises: lets the simulator check the assumptions of a kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DECLARATION = f"llvm.func @{_REQUIRE}(i32, i32)"
 
 @dataclass(frozen=True)
 class CheckPromises(Pass):
-    """Replace assertions, which are a kernel's promises, by calls of the simulator.
+    """Replace assertions, which are a kernel's assumptions, by calls of the simulator.
 
     Before:
         cf.assert %holds, "step:2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mark-lines: tells the simulator which line of the user's a thread has come to."""
+"""mark-lines: reports the user's line that a thread executes to the simulator."""
 
 from __future__ import annotations
 

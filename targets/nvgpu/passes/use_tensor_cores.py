@@ -85,7 +85,7 @@ class UseTensorCores(Pass):
         shared_bytes: shared memory per multiprocessor.
         warpgroups: whether the GPU has wgmma, which multiplies operands from shared memory, without
             fragments: of 16 bits, or TF32 that is contiguous along K and loaded by bulk copies. If
-            tiles are too small or operands others, the kernel's `xtc.notes` say so.
+            tiles are too small or operands others, the kernel's `xtc.notes` give the reason.
         bulk_copies: whether to divide a loop for warpgroups among these and a warp that issues bulk
             copies, as pipeline-bulk-copies does for loops of users. If that is impossible,
             `xtc.notes` give the reason.

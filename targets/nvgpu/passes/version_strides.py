@@ -171,7 +171,7 @@ def _is_multiple(value: Value, by: int) -> Value:
 
 
 def _keep_grid(whole: Operation, before: Operation) -> None:
-    """Move the grid, and what it is computed from, out of a branch, which is erased."""
+    """Move the grid and the operations that compute it out of a branch, which is erased."""
     needed: set[Value] = set()
     kept = []
     for view in reversed(list(_body(whole).operations)):

@@ -15,8 +15,8 @@ from xtc_targets.upmem.description import PROFILES
 from xtc_targets.upmem.toolchain.environment import environment
 
 _DEBUGGER = (
-    "no debugger is here: a fault names tasklet, line and address; printf, `xtc upmem profile` and "
-    "XTC_UPMEM_STRICT=1 say more"
+    "there is no debugger: a fault names tasklet, line and address; printf, `xtc upmem profile` "
+    "and XTC_UPMEM_STRICT=1 show more"
 )
 
 

@@ -16,11 +16,13 @@ def run(argv: Sequence[str]) -> int:
     """Print the table; returns the exit code. Raises XtcError."""
     parser = argparse.ArgumentParser(
         prog="xtc upmem profile",
-        description="Instructions of all tasklets and DPUs by source line, and the modelled cycles "
-        "that tasklets waited there in excess of the pipeline: for DMA and for each other.",
+        description="Print the instructions of all tasklets and DPUs by source line, and the "
+        "modelled cycles that tasklets wait there for DMA and for each other, beyond the pipeline.",
     )
     parser.add_argument("report", type=Path, help="a report of xtc upmem run --report")
-    parser.add_argument("--lines", type=int, default=20, metavar="N", help="how many (%(default)s)")
+    parser.add_argument(
+        "--lines", type=int, default=20, metavar="N", help="lines to print (default: %(default)s)"
+    )
     options = parser.parse_args(argv)
     lines = by_line(read_report(options.report)["lines"])
     if not lines:

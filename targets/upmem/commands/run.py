@@ -77,9 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="xtc upmem run",
         allow_abbrev=False,
-        description="Build programs of DPUs and of the host, and run the latter here. Its exit "
-        "code and output are the command's. -D, -I and -O go to both compilers, with NR_TASKLETS; "
-        "-l goes to the host's. Arguments of the program follow --.",
+        description="Compile DPU programs and a host program, and run the host program. The "
+        "command has its output and its exit code. -D, -I and -O apply to both compilers, as does "
+        "NR_TASKLETS; -l applies to the host's. Arguments of the program follow --.",
     )
     parser.add_argument("host", nargs="+", type=Path, help="C or C++ files of the host")
     parser.add_argument(
@@ -90,14 +90,27 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=FILE[,FILE]",
         help="a DPU program: the name for dpu_load, and its C files",
     )
-    parser.add_argument("--tasklets", type=int, default=1, metavar="N", help="NR_TASKLETS")
     parser.add_argument(
-        "--stack", type=int, default=1024, metavar="BYTES", help="of each tasklet (%(default)s)"
+        "--tasklets", type=int, default=1, metavar="N", help="NR_TASKLETS (default: 1)"
     )
     parser.add_argument(
-        "--profile", choices=[*PROFILES], help="version of the chip (v1B, if it has the tasklets)"
+        "--stack",
+        type=int,
+        default=1024,
+        metavar="BYTES",
+        help="stack of each tasklet (default: %(default)s)",
     )
-    parser.add_argument("--platform", choices=["sim", "hw"], default="sim")
+    parser.add_argument(
+        "--profile",
+        choices=[*PROFILES],
+        help="version of the chip (default: v1B, or v1A for more tasklets than v1B has)",
+    )
+    parser.add_argument(
+        "--platform",
+        choices=["sim", "hw"],
+        default="sim",
+        help="the simulator, or the DPUs of this machine (default: %(default)s)",
+    )
     parser.add_argument(
         "--report", type=Path, metavar="FILE", help="write a report of the run as JSON"
     )

@@ -19,11 +19,13 @@ def run(argv: Sequence[str]) -> int:
     """Write the timeline; returns the exit code. Raises XtcError."""
     parser = argparse.ArgumentParser(
         prog="xtc upmem trace",
-        description="Write the modelled times of a report as a trace of Perfetto "
+        description="Write the modelled times of a report as a trace for Perfetto "
         "(ui.perfetto.dev): jobs, active tasklets and DMA utilization of each rank.",
     )
     parser.add_argument("report", type=Path, help="a report of xtc upmem run --report")
-    parser.add_argument("-o", "--output", type=Path, help="the trace (standard output)")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="file for the trace (default: standard output)"
+    )
     options = parser.parse_args(argv)
     text = json.dumps({"traceEvents": events(read_report(options.report))}, indent=1)
     if options.output is None:

@@ -160,8 +160,7 @@ driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint6
         buffer = buffer->next;
     pthread_mutex_unlock(&memory->lock);
     if (!buffer || nbytes > buffer->nbytes - (address - (uintptr_t)buffer->home)) {
-        xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
-                 (unsigned long long)nbytes, (unsigned long long)address);
+        xtc_fail_outside(address, nbytes);
         return NULL;
     }
     return buffer;

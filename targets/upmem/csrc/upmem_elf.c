@@ -56,7 +56,7 @@ const char *upmem_elf_open(upmem_elf *elf, const void *bytes, uint32_t nbytes)
         return "it is too short for an ELF file";
     memcpy(&header, bytes, sizeof header);
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS32)
-        return "it is no ELF file of 32 bits";
+        return "it is not a 32-bit ELF file";
     if (header.e_machine != EM_RISCV)
         return "it is not for the simulator, which runs code of RISC-V";
     if (header.e_shentsize != sizeof(Elf32_Shdr) ||

@@ -27,7 +27,7 @@ _HINTS = {
     ],
     _WRAM: [
         "keep large data in MRAM (__mram_noinit), and a block of it in WRAM",
-        "take fewer tasklets, or a smaller STACK_SIZE_DEFAULT",
+        "use fewer tasklets, or a smaller STACK_SIZE_DEFAULT",
     ],
 }
 
@@ -115,7 +115,7 @@ def _read(data: bytes) -> tuple[dict[str, int], dict[str, int]]:
 def _sections(data: bytes) -> list[tuple[int, ...]]:
     header = _HEADER.unpack_from(data)
     if header[0][:5] != b"\x7fELF\x01":
-        raise ValueError("no ELF file of 32 bits")
+        raise ValueError("it is not a 32-bit ELF file")
     offset, entry, count = header[6], header[11], header[12]
     return [_SECTION.unpack_from(data, offset + i * entry) for i in range(count)]
 

@@ -81,5 +81,5 @@ class VendorKit:
 
     def _ask(self, what: str) -> list[str]:
         command = [self.pkg_config, what, "dpu"]
-        asked = tool.run(command, what="asking for the library", install_hint=INSTALL_HINT)
+        asked = tool.run(command, what="querying the library", install_hint=INSTALL_HINT)
         return shlex.split(asked.stdout)

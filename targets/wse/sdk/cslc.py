@@ -36,9 +36,9 @@ def _parser() -> argparse.ArgumentParser:
         "--import-path", action="append", default=[], help="additional folder of modules"
     )
     for name in ("--verbose", "--warnings-as-errors"):
-        parser.add_argument(name, action="store_true", help="accepted; it changes nothing")
+        parser.add_argument(name, action="store_true", help="accepted, without effect")
     for name in _IGNORED:
-        parser.add_argument(name, help="accepted; it changes nothing on a simulated wafer")
+        parser.add_argument(name, help="accepted, without effect on a simulated wafer")
     return parser
 
 

@@ -111,7 +111,7 @@ def _placed(
     keys = np.stack([rows, columns, *index])
     order = np.lexsort(keys[::-1])
     if np.any(np.all(np.diff(keys[:, order]) == 0, axis=0)):
-        raise UserError("a port map gives two elements the same place", notes=[portmap])
+        raise UserError("a port map gives two elements the same location", notes=[portmap])
     x, y = int(columns.min()), int(rows.min())
     width, height = int(columns.max()) - x + 1, int(rows.max()) - y + 1
     counts = np.bincount((rows - y) * width + columns - x, minlength=width * height)

@@ -10,6 +10,6 @@ with O.graph(name="wrong") as gb:
     O.conv2d(x, w, groups=2)
 graph = gb.graph
 
-# CHECK: conv2d_channels.py:10: the filters of conv2d see 4 channels, but the image has 4
-# CHECK-NEXT: note: with groups=2 they see 4 / 2 = 2
+# CHECK: conv2d_channels.py:10: the filters of conv2d have 4 channels, but the image has 4
+# CHECK-NEXT: note: with groups=2 they have 4 / 2 = 2
 # CHECK-NEXT: note: operands of conv2d: 1x8x8x4xfloat32, 3x3x4x6xfloat32

@@ -97,7 +97,7 @@ for kernel in (Shapes, Types, RunTime, Statement, Freed, Absent, Large, Layouts,
 # CHECK:        hint: cast the second: self.cast(b, dtype=float16)
 # CHECK:      RunTime: {{.*}}:34:13: register_tensor: the shape has a run-time int32
 # CHECK:        note: the sizes of tiles are compile-time constants
-# CHECK:      Statement: {{.*}}:40:9: a kernel has no 'try'
+# CHECK:      Statement: {{.*}}:40:9: 'try' is not supported in a kernel
 # CHECK:        hint: nothing is raised on the device
 # CHECK:      Freed: {{.*}}:51:9: load_shared uses a shared tensor float16[16, 16] after free_shared
 # CHECK:        note: it was freed at {{.*}}errors.py:50:9

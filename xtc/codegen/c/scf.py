@@ -38,7 +38,9 @@ def _for(printer: Printer, op: Operation) -> None:
 def _forall(printer: Printer, op: Operation) -> None:
     """A loop nest that one thread runs."""
     if len(op.operands):
-        raise printer.error(op, "scf.forall on tensors or with dynamic bounds has no C form")
+        raise printer.error(
+            op, "scf.forall on tensors or with dynamic bounds cannot be written in C"
+        )
     block = op.regions[0].blocks[0]
     names = ("staticLowerBound", "staticUpperBound", "staticStep")
     bounds = list(zip(*(list(op.attributes[name]) for name in names), strict=True))

@@ -140,7 +140,7 @@ def linker_version() -> str:
 @functools.lru_cache(maxsize=8)
 def _version_of(command: tuple[str, ...]) -> str:
     asked = tool.run(
-        [*command, "--version"], what="asking the linker", install_hint=cc.INSTALL_HINT
+        [*command, "--version"], what="querying the linker", install_hint=cc.INSTALL_HINT
     )
     return f"{shlex.join(command)}: {asked.stdout.partition(chr(10))[0]}"
 

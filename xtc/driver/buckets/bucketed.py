@@ -91,7 +91,7 @@ class BucketedModule(SpecializedModule):
             listed = ", ".join(f"{name}={size}" for name, size in sizes.items())
             warnings.warn(
                 f"'{family.name}' is compiled for {listed} without padding: "
-                f"it is not exact: {error}",
+                f"padding would not be exact: {error}",
                 stacklevel=5,
             )
             return None

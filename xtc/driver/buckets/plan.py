@@ -114,7 +114,7 @@ def _cut_in_small(walk: Walk, node: Node) -> None:
     cut = []
     for extent, before, after in zip(old, x.type.sizes, node.output.type.sizes, strict=True):
         if before != after and not is_leading(extent):
-            raise InexactPaddingError(f"'{node.name}', slice: it takes part of several dimensions")
+            raise InexactPaddingError(f"'{node.name}', slice: it slices several dimensions")
         cut.append(extent if before == after else leading(after, sizes(extent)[1]))
     walk.note(node.output, walk.pairs[x], walk.copies[x], cut)
 

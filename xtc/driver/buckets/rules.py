@@ -50,7 +50,7 @@ def extents_after(step: Step) -> tuple[Sequence[Extent], Tensor]:
         if isinstance(op, kind):
             step.require(kind in _SIZED or step.small.op == op, "its attributes depend on the size")
             return rule(step, op), step.write()
-    step.require(False, "no rule says that it keeps padding apart")
+    step.require(False, "no rule states that it keeps the padding separate")
     raise AssertionError
 
 
@@ -60,7 +60,7 @@ def _broadcast(step: Step, extents: Sequence[Sequence[Extent]], rank: int) -> li
     for position in range(-rank, 0):
         given = [x[position] for x in extents if len(x) >= -position]
         wide = {extent for extent in given if sizes(extent)[1] != 1}
-        step.require(len(wide) <= 1, "operands that are padded differently meet")
+        step.require(len(wide) <= 1, "its operands are padded differently")
         result.append(wide.pop() if wide else ())
     return result
 
@@ -72,7 +72,7 @@ def _elementwise(step: Step, _: Any) -> list[Extent]:
 def _reshape(step: Step, _: Any) -> list[Extent]:
     types = step.small.output.type.sizes, step.large.output.type.sizes
     found = regrouped(step.extents[0], *types)
-    step.require(found is not None, "it tears padding apart")
+    step.require(found is not None, "it splits the padding")
     return list(found)
 
 
@@ -108,9 +108,7 @@ def _slice(step: Step, op: Any) -> list[Extent]:
         step.require(same, "where it starts depends on the size")
         if sizes(extent) == sizes(result[axis]):
             result[axis] = extent
-        step.require(
-            is_leading(extent) or result[axis] == extent, "it takes part of several dimensions"
-        )
+        step.require(is_leading(extent) or result[axis] == extent, "it slices several dimensions")
     return result
 
 
@@ -131,7 +129,7 @@ def _unpad(step: Step, op: Any) -> list[Extent]:
     (x,) = step.extents
     cut = [ends != (0, 0) for ends in op.padding]
     for extent, is_cut in zip(x, cut, strict=True):
-        step.require(not is_cut or is_leading(extent), "it cuts several dimensions")
+        step.require(not is_cut or is_leading(extent), "it crops several dimensions")
     return [new if is_cut else old for old, new, is_cut in zip(x, step.output(), cut, strict=True)]
 
 
@@ -139,7 +137,7 @@ def _concat(step: Step, op: Any) -> list[Extent]:
     *firsts, last = (x[op.axis] for x in step.extents)
     step.require(
         all(is_whole(extent) for extent in firsts) and is_leading(last),
-        "elements follow after padding",
+        "elements follow the padding",
     )
     others = [[*x[: op.axis], (), *x[op.axis + 1 :]] for x in step.extents]
     result = _broadcast(step, others, len(others[0]))
@@ -154,7 +152,9 @@ def _gather(step: Step, op: Any) -> list[Extent]:
         inside = known is not None and bool((known >= 0).all())
         step.require(inside and is_leading(x[op.axis]), "indices into a padded dimension")
         size = sizes(x[op.axis])[0]
-        step.require(known is not None and int(known.max(initial=0)) < size, "indices into padding")
+        step.require(
+            known is not None and int(known.max(initial=0)) < size, "indices point into the padding"
+        )
     return [*x[: op.axis], *indices, *x[op.axis + 1 :]]
 
 
@@ -162,7 +162,7 @@ def _matmul(step: Step, op: Any) -> list[Extent]:
     a, b = step.extents
     i, k = (-1, -2) if op.transpose_a else (-2, -1)
     k_of_b, j = (-1, -2) if op.transpose_b else (-2, -1)
-    step.require(a[k] == b[k_of_b], "operands that are padded differently meet")
+    step.require(a[k] == b[k_of_b], "its operands are padded differently")
     for operand, axis in ((0, k), (1, k_of_b)):
         step.overwrite(operand, len(step.extents[operand]) + axis, 0)
     batch = _broadcast(step, (a[:-2], b[:-2]), step.large.output.type.rank - 2)
@@ -175,7 +175,7 @@ def _einsum(step: Step, op: Any) -> list[Extent]:
     for operand, (term, extents) in enumerate(zip(terms, step.extents, strict=True)):
         for axis, (letter, extent) in enumerate(zip(term, extents, strict=True)):
             known = found.setdefault(letter, extent)
-            step.require(known == extent, "operands that are padded differently meet")
+            step.require(known == extent, "its operands are padded differently")
             if letter not in result:
                 step.overwrite(operand, axis, 0)
     return [found[letter] for letter in result]
@@ -243,7 +243,7 @@ def _prefix(step: Step, op: Any) -> list[Extent]:
 def _selection(step: Step, op: Any) -> list[Extent]:
     (x,) = step.extents
     axis = op.axis % len(x)
-    step.require(is_leading(x[axis]) and not op.last, "it looks for the last of several")
+    step.require(is_leading(x[axis]) and not op.last, "it selects the last of several elements")
     step.overwrite(0, axis, op.start(step.large.inputs[0].element))
     return _left(x, (axis,), keepdims=op.keepdims)
 
@@ -265,7 +265,7 @@ def _resample(step: Step, op: Any) -> list[Extent]:
     step.require(indices == weights and is_whole(indices[0]), "its taps depend on the size")
     step.require(
         known is not None and int(known.max(initial=0)) < max(1, sizes(x[axis])[0]),
-        "indices into padding",
+        "indices point into the padding",
     )
     return [*x[:axis], indices[1], *x[axis + 1 :]]
 

@@ -46,8 +46,7 @@ int32_t set_find(xtc_device *set, xtc_address address, uint64_t nbytes, set_allo
     pthread_mutex_unlock(&set->lock);
     if (known)
         return XTC_OK;
-    return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation", (ull)nbytes,
-                    (ull)address);
+    return xtc_fail_outside(address, nbytes);
 }
 
 // Allocate a member's part; a failure stops the member's queue.

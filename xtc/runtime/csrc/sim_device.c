@@ -174,8 +174,7 @@ static int32_t copy_data(const sim_request *request)
     uint64_t address = request->arguments[0], nbytes = request->arguments[1];
     void *data = loader->view(address, nbytes);
     if (!data)
-        return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
-                        (unsigned long long)nbytes, (unsigned long long)address);
+        return xtc_fail_outside(address, nbytes);
     bool writes = request->operation == SIM_WRITE;
     memcpy(writes ? data : image, writes ? image : data, nbytes);
     return XTC_OK;

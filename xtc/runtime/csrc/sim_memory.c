@@ -171,8 +171,7 @@ int32_t sim_memory_span(sim_memory *memory, xtc_address address, sim_span *span)
         found = memory->spans[index - 1];
     pthread_mutex_unlock(&memory->lock);
     if (!found.nbytes || address - found.address >= found.nbytes)
-        return xtc_fail(XTC_MEMORY, "0x%llx is not inside an allocation",
-                        (unsigned long long)address);
+        return xtc_fail_outside(address, 1);
     *span = found;
     return XTC_OK;
 }
@@ -181,8 +180,7 @@ int32_t sim_memory_view(sim_memory *memory, xtc_address address, uint64_t nbytes
 {
     sim_span span;
     if (sim_memory_span(memory, address, &span))
-        return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
-                        (unsigned long long)nbytes, (unsigned long long)address);
+        return xtc_fail_outside(address, nbytes);
     uint64_t left = span.nbytes - (address - span.address);
     if (nbytes > left)
         return xtc_fail(XTC_MEMORY,

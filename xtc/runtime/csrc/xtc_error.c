@@ -19,6 +19,14 @@ int32_t xtc_fail(int32_t status, const char *format, ...)
     return status;
 }
 
+int32_t xtc_fail_outside(uint64_t address, uint64_t nbytes)
+{
+    unsigned long long at = address, count = nbytes;
+    if (count == 1)
+        return xtc_fail(XTC_MEMORY, "0x%llx is not inside an allocation", at);
+    return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation", count, at);
+}
+
 int32_t xtc_fail_with_report(int32_t status, const char *report, const char *summary)
 {
     char path[XTC_REPORT_PATH];

@@ -8,6 +8,9 @@
 // Set this thread's message and return `status`.
 int32_t xtc_fail(int32_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// The same for bytes that are not inside one allocation; returns XTC_MEMORY.
+int32_t xtc_fail_outside(uint64_t address, uint64_t nbytes);
+
 // The same with a longer report, which is written to a file.
 int32_t xtc_fail_with_report(int32_t status, const char *report, const char *summary);
 

@@ -97,9 +97,9 @@ def _invalid_values(run: Run, results: Sequence[Result]) -> Iterator[str]:
     """Invalid values in a run: of another type, negative, or infinite."""
     for field in fields(Run):
         if field.type == "str" and not isinstance(getattr(run, field.name), str):
-            yield f"its {field.name} is not a text"
+            yield f"its {field.name} is not a string"
     if not all(isinstance(version, str) for version in run.versions.values()):
-        yield "a version is not a text"
+        yield "a version is not a string"
     for name in ("flops", "nbytes", "seconds"):
         if not _is_number(value := getattr(run, name), 0.0):
             yield f"its {name} is {value!r:.40}"
@@ -114,7 +114,7 @@ def _nonsense_of(result: Result) -> Iterator[str]:
     if result.status not in STATUSES:
         yield f"the status {result.status!r:.40}"
     if not all(isinstance(text, str) for text in (result.schedule, result.message, result.worker)):
-        yield "a text of another type"
+        yield "a string of another type"
     if not _is_number(result.at, 0.0):
         yield f"the time {result.at!r:.40}"
     if not all(_is_number(value, _SHORTEST) for value in result.samples):

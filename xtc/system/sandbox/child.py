@@ -154,7 +154,7 @@ def _end(pid: int, *, killed: bool) -> _End:
 
 def _outcome(heard: _Output, end: _End, limits: Limits, what: str) -> str:
     if len(heard.reply) > MAX_REPLY:
-        raise ChildDied(f"{what} makes more than {MAX_REPLY >> 20} MiB of text")
+        raise ChildDied(f"{what} returns more than {MAX_REPLY >> 20} MiB of text")
     if end.code == -signal.SIGALRM or not heard.complete:
         how = f"took longer than {limits.seconds:g} s and was ended"
         raise ChildTimeout(f"{what} {how}", notes=_notes(heard, end, limits))
@@ -172,7 +172,7 @@ def _notes(heard: _Output, end: _End, limits: Limits) -> list[str]:
     """Notes on why a child died: the end of its output, and its memory use if it is high."""
     notes = []
     if heard.tail.strip() and not heard.echo:
-        notes.append(f"it said: {heard.tail.strip()}")
+        notes.append(f"output: {heard.tail.strip()}")
     if end.peak_bytes > limits.memory_bytes // 2:
         used, limit = end.peak_bytes >> 20, limits.memory_bytes >> 20
         notes.append(f"it had {used} MiB of memory in use; the limit is {limit} MiB")

@@ -105,7 +105,7 @@ class Workers:
             if reply is None:
                 worker.end()
         if reply is None:
-            raise ChildDied(f"{what} failed: the process that was to do it ended")
+            raise ChildDied(f"{what} failed: its process ended")
         return decode(reply)
 
     def close(self) -> None:

@@ -171,7 +171,7 @@ def _require(memory: type[Memory], dst: Any, kind: str, sem: str, scope: str, na
         raise UserError(
             f"atomic.{name}: sem={sem!r}, scope={scope!r}",
             notes=[f"sem is one of {', '.join(_ORDERS)}", f"scope is one of {', '.join(_SCOPES)}"],
-            hints=["sem='acq_rel' is the strongest; leave out scope"],
+            hints=["sem='acq_rel' is the strongest; omit scope="],
         )
     dtype = dst.dtype
     allowed = dtype.bits in _BITS and (not dtype.is_float() or kind in ("add", "sub", "exch"))

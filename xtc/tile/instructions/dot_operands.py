@@ -48,7 +48,7 @@ def dot_result(a: Any, b: Any, c: Any, acc_dtype: DataType | None) -> RegisterTe
     if acc_dtype not in (None, total.dtype):
         raise UserError(
             f"dot: acc_dtype={acc_dtype} and {total!r} differ",
-            hints=["leave acc_dtype= out: the third operand has a type"],
+            hints=["omit acc_dtype=: the third operand has a type"],
         )
     _check_accumulator(left, total.dtype)
     return _multiplied(left, right, total)

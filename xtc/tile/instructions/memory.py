@@ -47,8 +47,8 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
                 f"{name}: the shape has {size!r}",
                 notes=["the sizes of tiles are compile-time constants"],
                 hints=[
-                    "annotate a parameter with int; let self.range(..., unroll='all') write out a "
-                    "loop that changes a size"
+                    "annotate a parameter with int; unroll a loop that changes a size: "
+                    "self.range(..., unroll='all')"
                 ],
             )
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -83,9 +83,7 @@ def stored_shape(shape: Sequence[Any], dtype: DataType, name: str) -> list[Any]:
         raise UserError(
             f"{name}: a row of {last} elements of {dtype} is not a whole number of bytes",
             notes=[f"it has {last * dtype.bits} bits"],
-            hints=[
-                "let the last size be a multiple of 8, or of 8 divided by the bits of an element"
-            ],
+            hints=["make the last size a multiple of 8, or of 8 divided by the bits of an element"],
         )
     return [*shape[:-1], stored_size(last, dtype)]
 

@@ -80,7 +80,7 @@ def _byte_offsets(
     if along[-1] != len(offsets) - 1:
         raise UserError(
             f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do",
-            hints=["let the tile's last dimension be the tensor's"],
+            hints=["the last dimension of the tile must be that of the tensor"],
         )
     last, together = offsets[-1], _BYTE // gcd(_BYTE, tensor.dtype.bits)
     if isinstance(last, int) and last % together:

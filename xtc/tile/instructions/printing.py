@@ -29,7 +29,9 @@ class Printing:
     def printf(self, fstring: str, *args: Any) -> None:
         """Print numbers with C's format specifiers, once per block."""
         if not isinstance(fstring, str):
-            raise UserError(f"printf takes a text, not {fstring!r}", hints=["self.printf('%d', x)"])
+            raise UserError(
+                f"printf takes a string, not {fstring!r}", hints=["self.printf('%d', x)"]
+            )
         text, values = prepared(fstring, args)
         tile.printf(text, [value.value for value in values])
 
@@ -77,7 +79,7 @@ def prepared(fstring: str, args: Sequence[Any]) -> tuple[str, list[Data]]:
         if match[1] == "s":
             if not isinstance(value, str):
                 raise UserError(
-                    f"printf: %s takes a constant text, not {value!r}",
+                    f"printf: %s takes a constant string, not {value!r}",
                     hints=["print a number by %d or %f"],
                 )
             return str(match[0] % value).replace("%", "%%")

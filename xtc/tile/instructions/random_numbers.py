@@ -31,7 +31,7 @@ class RandomNumbers:
         if not isinstance(n_rounds, int) or n_rounds < 1:
             raise UserError(
                 f"n_rounds is a constant of 1 or more, not {n_rounds!r}",
-                hints=["leave it out: 10 rounds pass the usual tests"],
+                hints=["omit it: 10 rounds pass the usual statistical tests"],
             )
         if tensor_of(offset, "randint4x").dtype.kind != "int":
             raise UserError(

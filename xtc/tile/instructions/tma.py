@@ -46,7 +46,7 @@ class Tma:
         if cta_group != 1:
             raise UserError(
                 f"{name}: cta_group={cta_group!r} is not supported; it needs sm_100",
-                hints=["leave it out"],
+                hints=["omit cta_group="],
             )
         source, target = _pair(src, dst, name)
         values, along = located(source, offsets, dims, len(target.shape), name)
@@ -111,7 +111,7 @@ class Tma:
 def _refuse(name: str, **given: Any) -> None:
     for key, value in given.items():
         if value is not None:
-            raise UserError(f"{name}: {key}= is not supported", hints=["leave it out"])
+            raise UserError(f"{name}: {key}= is not supported", hints=[f"omit {key}="])
 
 
 def _pair(in_global: Any, in_shared: Any, name: str) -> tuple[GlobalTensor, SharedTensor]:

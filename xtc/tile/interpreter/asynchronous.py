@@ -163,7 +163,7 @@ class Asynchronous(BlockPart):
             raise UserError(
                 f"mbarrier.wait for the phase {parity}",
                 notes=["a parity is 0 or 1"],
-                hints=["count by phase ^ 1, or take the number of a turn modulo 2"],
+                hints=["toggle it by phase ^ 1, or take the number of the iteration modulo 2"],
             )
         self.wait_until(
             lambda: barrier.has_ended(parity),

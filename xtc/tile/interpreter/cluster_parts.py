@@ -112,7 +112,7 @@ class Clusters(Asynchronous):
     def _has_ended(self, rank: int, other: Event | None = None) -> Any:
         return self.launch.fail(
             "missing cluster sync",
-            f"block {rank} of the cluster may have ended, and its shared memory be another's",
+            f"block {rank} of the cluster may have ended, and others may use its shared memory",
             other,
             "",
             _SYNC + "at the end of the kernel",

@@ -88,11 +88,11 @@ def _named(
     for name, value in kwargs.items():
         if name in given:
             raise UserError(
-                f"{kernel} is given '{name}' twice", hints=["by its position, or by its name"]
+                f"{kernel} gets '{name}' twice", hints=["by its position, or by its name"]
             )
         if name not in names:
             hints = did_you_mean(name, names)
-            raise UserError(f"{kernel} is given '{name}', which it does not take", hints=hints)
+            raise UserError(f"{kernel} does not take an argument '{name}'", hints=hints)
         given[name] = value
     for parameter in known:
         if parameter.name not in given:
@@ -162,12 +162,12 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
     if not hasattr(value, "__dlpack__") and (dtype is None or not hasattr(value, "shape")):
         raise UserError(
             f"'{name}' is an array, not {_brief(value)}",
-            notes=["an address does not tell the size of the memory"]
+            notes=["an address alone does not give the size of the memory"]
             if isinstance(value, int)
             else (),
             hints=["pass the tensor itself, or a slice from the offset on: tensor.view(-1)[64:]"]
             if isinstance(value, int)
-            else ["NumPy arrays, device arrays, and tensors of libraries that speak DLPack"],
+            else ["NumPy arrays, device arrays, and tensors of libraries that support DLPack"],
         )
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:

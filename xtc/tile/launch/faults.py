@@ -17,7 +17,7 @@ _PROMISE = re.compile(r"promise (\d+) does not hold")
 
 
 def explained(kernel: Kernel, error: DeviceFault | DeviceTimeout) -> KernelFault | KernelTimeout:
-    """The error of a launch with the user's line, if the device has told its number."""
+    """The error of a launch with the user's line, if the device has reported its number."""
     what, notes, hints = error.what, list(error.notes), list(error.hints)
     if promise := _PROMISE.search(what):
         told = broken(numbered(kernel.function, promise[1]))

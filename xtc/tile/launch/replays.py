@@ -36,7 +36,7 @@ class Replay:
         device, opened: references to the device, and to its state in which the launch is valid.
         is_used: whether `use_device` chose it.
         address, launch: the function and its arguments, as the driver takes them.
-        kept: what the launch refers to: tensor maps.
+        kept: objects that the launch refers to: tensor maps.
     """
 
     kernel: Kernel

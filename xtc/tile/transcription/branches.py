@@ -186,7 +186,7 @@ class _Handed:
 
 
 def _after(value: Any, results: Sequence[Value]) -> Any:
-    """What a name stands for after a branch with these results."""
+    """The value of a name after a branch with these results."""
     if isinstance(value, tuple) and any(isinstance(part, _Handed | tuple) for part in value):
         return tuple(_after(part, results) for part in value)
     return value.of(results) if isinstance(value, _Handed) else value
@@ -299,7 +299,7 @@ class _Merge:
         return len(self.yields) - 1
 
     def _as_data(self, value: Any, like: Data | None, side: int) -> Data:
-        """What a name stands for at the end of a branch: a tile may have changed there."""
+        """The value of a name at the end of a branch: a tile may have changed there."""
         if id(value) in self.known:
             return RegisterTensor(self.after[side].tiles[id(value)].value, value.dtype, value.shape)
         with InsertionPoint(self.blocks[side]):

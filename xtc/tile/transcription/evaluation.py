@@ -75,7 +75,7 @@ class Expressions:
             method: Callable[[Any], Any] | None = getattr(self, f"_{type(node).__name__}", None)
             if method is None:
                 word, hints = of_python(node)
-                raise UserError(f"a kernel has no '{word}'", hints=hints)
+                raise UserError(f"'{word}' is not supported in a kernel", hints=hints)
             return method(node)
 
     @contextmanager
@@ -146,8 +146,9 @@ class Expressions:
     def _BinOp(self, node: ast.BinOp) -> Any:  # noqa: N802
         name = type(node.op).__name__
         if name not in BINARY:
-            hints = ["multiply by self.dot(a, b)"] if name == "MatMult" else []
-            raise UserError(f"a kernel has no operator {name}", hints=hints)
+            raise UserError(
+                "'@' is not supported in a kernel", hints=["self.dot(a, b) multiplies tiles"]
+            )
         return computed(name, self.evaluate(node.left), self.evaluate(node.right))
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802
@@ -195,8 +196,8 @@ class Expressions:
         value = self.evaluate(node.value)
         if isinstance(value, Data | Memory | Pointer):
             raise UserError(
-                f"a text cannot hold {value!r}",
-                notes=["the text is made when the kernel is compiled"],
+                f"a string cannot contain {value!r}",
+                notes=["strings are formatted when the kernel is compiled"],
                 hints=['self.printf("%d", n) and self.print_tensor("t = ", t) print on the device'],
             )
         by_code: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
@@ -272,7 +273,7 @@ class Expressions:
                 self.frame.names.pop(name, None)
 
     def bind(self, target: ast.expr, value: Any) -> None:
-        """Let a name, or several in a tuple, stand for a value."""
+        """Bind a name, or several in a tuple, to a value."""
         raise NotImplementedError
 
     def _Call(self, node: ast.Call) -> Any:  # noqa: N802
@@ -410,7 +411,7 @@ def constant_items(items: Any) -> list[Any]:
     if isinstance(items, Range) and not items.is_known:
         raise UserError(
             "a comprehension runs over constants",
-            hints=["use a loop, or a register tensor for values of run time"],
+            hints=["use a loop, or a register tensor for run-time values"],
         )
     if isinstance(items, Data):
         raise UserError(f"{items!r} cannot be iterated over", hints=["a range, a list or a tuple"])

@@ -108,7 +108,7 @@ class Loops(Endings):
         )
 
     def _tried(self, test: ast.expr) -> Any:
-        """The value of a condition; one of run time leaves no effects."""
+        """The value of a condition; a run-time condition has no effects."""
         evaluate = partial(self.evaluate, test)
         return Trial(self._names(), evaluate).found if has_calls(test) else evaluate()
 
@@ -251,7 +251,7 @@ class Loops(Endings):
 def _require_no_else(node: ast.For | ast.While) -> None:
     if node.orelse:
         hints = ["write a condition after the loop"]
-        raise UserError("a loop of a kernel has no else", hints=hints)
+        raise UserError("'else' of a loop is not supported in a kernel", hints=hints)
 
 
 def _nothing() -> None:

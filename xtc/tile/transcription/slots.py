@@ -229,7 +229,7 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
                 "or branch",
                 notes=["only run-time numbers and tiles may change there"],
                 hints=[
-                    "declare a number with its type, as int32(0), or write the loop out by "
+                    "declare a number with its type, as int32(0), or unroll the loop: "
                     "self.range(..., unroll='all')"
                 ],
             )
@@ -237,9 +237,9 @@ def require_same(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
 
 def forget_set(names: Names, before: Mapping[str, Any], read: Set[tuple[str, int]]) -> None:
     """Unset the names that an iteration has set, except for those that the loop carries.
-    Raises UserError for a name with a value other than numbers or tiles that the iteration has read
 
-    (`read` has the name and that value) before it set it.
+    Raises UserError if the iteration has read a name before setting it (`read` has the name and the
+    value read), and the value is neither a number nor a tile.
     """
     for name, value in list(names.items()):
         old = before.get(name, names)
@@ -365,7 +365,7 @@ def require_apart(
                 f"'{getattr(slot, 'key', '')}' is another name of {last!r} after an iteration, "
                 "and an iteration changes this tile itself",
                 notes=["each name has a separate tile from one iteration to the next"],
-                hints=["x = x + y lets x stand for another tile; x += y changes the tile itself"],
+                hints=["x = x + y binds x to another tile; x += y changes the tile itself"],
             )
 
 
@@ -379,7 +379,7 @@ def _has_another_name(tile: RegisterTensor, given: RegisterTensor, frames: Seque
 
 
 def _reachable(frames: Sequence[Names]) -> Iterator[Any]:
-    """What each name, attribute and element stands for."""
+    """The value of each name, attribute and element."""
     seen: dict[int, Any] = {}
     for frame in frames:
         for value in list(frame.values()):

@@ -105,7 +105,8 @@ def _require_named(function: PythonFunction) -> None:
         if more is not None:
             with shown_at(source, more):
                 raise UserError(
-                    f"a kernel takes no '{stars}{more.arg}'", hints=["name each of its parameters"]
+                    f"a kernel cannot have a parameter '{stars}{more.arg}'",
+                    hints=["name each of its parameters"],
                 )
 
 

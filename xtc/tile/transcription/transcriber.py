@@ -126,7 +126,7 @@ class Transcriber(Loops):
                 )
                 if method is None:
                     word, hints = of_python(statement)
-                    raise UserError(f"a kernel has no '{word}'", hints=hints)
+                    raise UserError(f"'{word}' is not supported in a kernel", hints=hints)
                 method(statement)
             if isinstance(statement, ast.Return) or ended_in(self._names()) is True:
                 return
@@ -266,11 +266,11 @@ class Transcriber(Loops):
             group = self.evaluate(entry.context_expr)
             if not isinstance(group, ThreadGroup):
                 raise UserError(
-                    f"a kernel has no 'with' of {group!r}",
+                    f"'with' of {group!r} is not supported in a kernel",
                     hints=["thread_group, single_thread, single_warp, warp_group"],
                 )
             if entry.optional_vars is not None:
-                raise UserError("a group of threads has no name: leave out 'as'")
+                raise UserError("a thread group cannot have a name: omit 'as'")
         if len(node.items) != 1:
             raise UserError("write a separate 'with' for each group of threads")
         branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
@@ -293,4 +293,4 @@ def _fits(value: Any, dtype: DataType) -> bool:
 
 def kernel_returns() -> UserError:
     """The error for a kernel that returns a value."""
-    return UserError("a kernel returns nothing", hints=["write it: self.store_global(...)"])
+    return UserError("a kernel cannot return a value", hints=["write it: self.store_global(...)"])

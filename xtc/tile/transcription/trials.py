@@ -48,7 +48,7 @@ class Trial:
 
 
 def has_calls(node: ast.expr) -> bool:
-    """Whether an expression calls anything: no other one has effects."""
+    """Whether an expression contains a call; others have no effects."""
     return any(isinstance(each, ast.Call) for each in ast.walk(node))
 
 

@@ -141,7 +141,7 @@ def _divided(
     if isinstance(divisor, Number) and divisor == 0:
         raise UserError(
             f"{left.dtype} division by 0",
-            hints=["the divisor is a constant: let it be another number"],
+            hints=["the divisor is a constant: use another number"],
         )
     if isinstance(divisor, Number) and divisor > 0:
         return _like(left, table[name](left.value, right.value))

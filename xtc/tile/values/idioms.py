@@ -20,7 +20,7 @@ _OF_TILES = frozenset(
 )
 """Instructions that are array methods elsewhere."""
 
-_BLOCK = "a kernel says what a whole block does: self.single_thread() lets one of its threads run"
+_BLOCK = "a kernel describes a whole block: self.single_thread() selects one thread"
 _GROUP = "call one of its instructions, as self.mbarrier.arrive(barrier)"
 _TILE = "self.register_tensor(dtype=..., shape=[...], init=...), a number or a function of indices"
 _NAMES: Mapping[str, str] = MappingProxyType(
@@ -89,7 +89,7 @@ _ARGUMENTS: Mapping[str, str] = MappingProxyType(
 _MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "'Dim3' object is not subscriptable": "self.blockIdx.x, .y and .z",
-        "'Barrier' object is not subscriptable": "alloc([1, 1]) makes a list, alloc(1) an mbarrier",
+        "'Barrier' object is not subscriptable": "alloc([1, 1]) is a list, alloc(1) an mbarrier",
         "'Pointer' object is not subscriptable": "self.global_view(p, dtype=, shape=) has elements",
         "'Range' object is not subscriptable": "a range is for loops: for i in range(n)",
         "'Fence' object is not callable": "self.fence.proxy_async()",
@@ -102,8 +102,8 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
         "bad operand type for unary": "numbers and tiles are operands",
         "'RegisterTensor' object is not iterable": "self.sum(x) reduces it; x[0] is an element",
         "'int' object is not iterable": "for i in range(n)",
-        "unsupported format string": "self.printf prints numbers of run time",
-        "division( or modulo)? by zero": "the divisor is a constant: let it be another number",
+        "unsupported format string": "self.printf prints run-time numbers",
+        "division( or modulo)? by zero": "the divisor is a constant: use another number",
         "index out of range": "indices are numbered from 0, and from -1 backwards",
     }
 )
@@ -128,24 +128,24 @@ _OF_VALUES: Mapping[str, list[str]] = MappingProxyType(
         "Pointer": ["self.global_view(p, dtype=..., shape=...) is a tensor over this memory"],
     }
 )
-"""Hints for unknown attributes of values of run time."""
+"""Hints for unknown attributes of run-time values."""
 
 _PYTHON: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "AsyncFor": ("async for", "write for"),
         "AsyncFunctionDef": ("async def", "write a method of the class"),
         "AsyncWith": ("async with", "write with"),
-        "Await": ("await", "copies are waited for by self.copy_async_wait_group(n)"),
+        "Await": ("await", "self.copy_async_wait_group(n) waits for copies"),
         "ClassDef": ("class", "write it outside, as a subclass of tile.Class"),
-        "Delete": ("del", "self.free_shared(s) gives shared memory back; other names need no end"),
+        "Delete": ("del", "self.free_shared(s) frees shared memory; other names need no deletion"),
         "FunctionDef": ("def", "write a method of the class, which is inlined, or a lambda"),
         "Global": ("global", "keep it in an attribute: self.count = ..."),
         "Import": ("import", "import at the top of the file"),
         "ImportFrom": ("import", "import at the top of the file"),
         "Match": ("match", "write if and elif"),
         "Nonlocal": ("nonlocal", "keep it in an attribute: self.count = ..."),
-        "Raise": ("raise", "self.static_assert(condition, message) refuses to compile"),
-        "Try": ("try", "nothing is raised on the device: check what is constant by static_assert"),
+        "Raise": ("raise", "self.static_assert(condition, message) stops the compilation"),
+        "Try": ("try", "nothing is raised on the device: check constants by self.static_assert"),
         "TryStar": ("try", "nothing is raised on the device"),
         "Yield": ("yield", "return several values as a tuple, or a list"),
         "YieldFrom": ("yield", "return several values as a tuple, or a list"),

@@ -51,7 +51,7 @@ class Range:
         if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
             raise UserError(
                 "range(unroll='all') takes compile-time constants",
-                hints=["unroll=4 for bounds of run time"],
+                hints=["unroll=4 for run-time bounds"],
             )
         return Range(bounds[0], bounds[1], stride, unroll)
 

@@ -89,7 +89,7 @@ class Scalar(Data):
 
 
 class Storage:
-    """What tiles share that may be one tile, as a branch or loop of run time decides."""
+    """The state shared by names that may denote one tile, as a run-time branch or loop decides."""
 
     def __init__(self, owner: RegisterTensor) -> None:
         self._tiles = [weakref.ref(owner)]
@@ -109,8 +109,8 @@ def stale(tile: RegisterTensor) -> UserError:
     """The error of a tile that may have changed."""
     return UserError(
         f"{tile!r} may be the tile that was changed under another name",
-        notes=["a branch or loop of run time decides which tile a name stands for"],
-        hints=["x = x + y lets x stand for another tile; x += y changes the tile itself"],
+        notes=["a run-time branch or loop decides which tile a name denotes"],
+        hints=["x = x + y binds x to another tile; x += y changes the tile itself"],
     )
 
 

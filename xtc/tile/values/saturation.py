@@ -24,7 +24,7 @@ def saturated(value: Any, dtype: np.dtype[Any], *, signed: bool) -> Any:
 def converted(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Convert values to another NumPy type, with the rules of kernels.
 
-    Floats become integers of fewer than 32 bits by way of int32, and lose their upper bits there,
+    Floats become integers of fewer than 32 bits through int32, and lose their upper bits there,
     as integers do.
     """
     if values.dtype.kind in "iub" or dtype.kind not in "iu":

@@ -26,7 +26,7 @@ def math_function(name: str, arguments: Sequence[Any]) -> Any:
     arguments."""
     if name not in _FUNCTIONS:
         raise UserError(
-            f"a kernel has no math.{name} of a run-time number",
+            f"math.{name} of a run-time number is not supported in a kernel",
             hints=[f"it has {', '.join(sorted(_FUNCTIONS))}"],
         )
     count = 2 if name in (*_OF_TWO, "fmod") else 1

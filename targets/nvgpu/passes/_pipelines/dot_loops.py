@@ -115,7 +115,7 @@ class DotLoop:
 
     @property
     def codes(self) -> str:
-        """The type of the operands of a wgmma that MLIR's type does not tell; "" for others."""
+        """The type of the operands of a wgmma that MLIR's type does not express; "" for others."""
         return "" if self.operands in _UNCODED else self.operands
 
     @property

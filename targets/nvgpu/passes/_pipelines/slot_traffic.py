@@ -167,7 +167,9 @@ class Traffic:
         if len(offsets) != len(found) or any(form.modulus for form in offsets):
             raise Declined("the offset of a copy is not linear in the iteration", op)
         if view.order != tuple(range(len(view.order))) or not 0 <= key[1] < _MOST_SLOTS:
-            raise Declined("a copy fills a transposed slot, or one of too many", op)
+            raise Declined(
+                "a copy fills a transposed slot, or one of more than the compiler tracks", op
+            )
         self.slots[key] = _Slot(offsets, self.group)
         known = self.copies.setdefault(view.root, [])
         if op not in known:

@@ -37,7 +37,7 @@ class Dependences:
             self.join(members)
 
     def join(self, members: Iterable[int]) -> None:
-        """Let operations run together: what depends on one waits for all."""
+        """Run operations together: their dependents wait for all of them."""
         before = after = 0
         for position in members:
             before |= self.before[position] | 1 << position
@@ -81,7 +81,7 @@ class Dependences:
 
 
 def gather(order: list[Operation], members: list[Operation], after: set[int]) -> None:
-    """Move the members next to the last one, and what depends on them behind it.
+    """Move the members next to the last one, and their dependents behind it.
 
     `order` is the block, which is updated; `after` are the identities of the operations that
     depend on a member.

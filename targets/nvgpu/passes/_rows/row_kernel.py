@@ -93,7 +93,7 @@ class RowKernel:
         grid = grid_of(self._space, accesses)
         if grid is None:
             op = steps[0].nest.op
-            raise CompileError("columns of rows are apart in memory", where=str(op.location))
+            raise CompileError("the columns of the rows are not contiguous", where=str(op.location))
         self.grid: Grid = grid
         whole = [access for access in accesses if access.steps[-1]]
         widest = max((access.nbytes for access in whole), default=16)

@@ -63,7 +63,7 @@ def chosen(
     make: Callable[[], Sequence[Value]],
     otherwise: Callable[[], Sequence[Value]],
 ) -> list[Value]:
-    """The values of these types that `make` makes where a condition holds, else `otherwise`."""
+    """The values of these types that `make` creates if a condition holds, else `otherwise`."""
     if isinstance(condition, bool):
         return list(make() if condition else otherwise())
     made = scf.IfOp(condition, list(types), has_else=True)

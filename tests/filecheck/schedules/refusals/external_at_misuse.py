@@ -41,4 +41,4 @@ refused_data({"i": {}, "j": {"external": {"function": "f", "files": []}}, "k": {
 # CHECK:      external of 'j' has no 'files'
 # CHECK-NEXT:   hint: one of: function, sources, flags
 refused_data({"i": {}, "j": {"external": {"function": "f", "sources": [1]}}, "k": {}})
-# CHECK:      sources of the external function of 'j' are texts
+# CHECK:      sources of the external function of 'j' are strings

@@ -28,6 +28,6 @@ refused_data({"i": {"fuse": True}})
 both = {"P": {"i": {}, "j": {}}, "C": {"i": {"fuse": 0}}}
 refused(lambda: xtc.compile(product(), schedule=both))
 # CHECK:      refusal.py:17:1: operand 0 of C is to be fused, but has a separate schedule
-# CHECK-NEXT:   hint: leave out one of the two
+# CHECK-NEXT:   hint: omit one of the two
 refused_data({"k": {}, "i": {}, "j": "fuse_consumer"})
 # CHECK:      the consumer of C cannot be fused at 'j': its tile is not complete inside 'k'

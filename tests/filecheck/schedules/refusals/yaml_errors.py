@@ -45,7 +45,7 @@ refused_text("C: {i: !!python/object/apply:os.system [ls]}")
 refused_text("C: {i: {unroll: " + "9" * 80 + "}}")
 # CHECK:      <schedule>:1:5: C: unroll of 'i' takes a number, not '99999999
 refused_text("C: {[i, j]: {}}")
-# CHECK:      <schedule>:1:5: a key is a text
+# CHECK:      <schedule>:1:5: a key is a string
 refused_text("C: " + "[" * 50)
 # CHECK:      <schedule>:1:43: values are nested deeper than 40
 refused_text("C: " + "i" * 70000)

@@ -16,21 +16,21 @@ print(new().tile("i", {"i1": 32, "i2": 8, "i3": 8}).unroll({"i2": 1, "i3": 64}))
 # CHECK-NEXT:             C
 # CHECK-NEXT: note: 'i1' covers all of 'i', which runs once
 # CHECK-NEXT: note: 'i3' covers all of 'i2', which runs once
-# CHECK-NEXT: note: 'i2' runs once: unroll changes nothing
+# CHECK-NEXT: note: 'i2' runs once: unroll has no effect
 # CHECK-NEXT: note: 'i3' is unrolled by 8, all of its iterations
 print(new().tile("j", {"j1": 16}).vectorize(["j1"]).unroll({"j1": 16, "k": 1}))
 # CHECK:      for k in 0..16
 # CHECK-NEXT:   for j1 in 0..16  // vectorize
 # CHECK-NEXT:     C
-# CHECK-NEXT: note: unroll of 'k' by 1 changes nothing
-# CHECK-NEXT: note: 'j1' is vectorized, so unrolled: unroll changes nothing
+# CHECK-NEXT: note: unroll of 'k' by 1 has no effect
+# CHECK-NEXT: note: 'j1' is vectorized, so unrolled: unroll has no effect
 print(new().tile("j", {"j1": 1}).vectorize(["j1"]))
 # CHECK:        for j1 in 0..1
 # CHECK-NEXT:     C
-# CHECK-NEXT: note: 'j1' has one element: vectorize changes nothing
+# CHECK-NEXT: note: 'j1' has one element: vectorize has no effect
 print(new().tile("i", {"i1": 32}).parallelize(["i"]))
 # CHECK:      for i in 0..32 step 32
-# CHECK:        'i' runs once: parallelize changes nothing
+# CHECK:        'i' runs once: parallelize has no effect
 # Loops of one iteration do not restrict other loops.
 print(of({"i": {}, "k": {}, "j": {}, "j#16": "vectorize", "k#1": {}, "i#1": {}}))
 # CHECK:        for j#16 in 0..16  // vectorize
@@ -40,9 +40,9 @@ print(of({"i": {}, "k": {}, "j": {}, "j#16": "vectorize", "k#1": {}, "i#1": {}})
 print(of({"i[0:32]": {"i": {"fuse": 0}, "i#32": {}, "j": {}, "k": {}}}))
 # CHECK:      i[0:32]:
 # CHECK:        for i in 0..32 step 32
-# CHECK:      note: the split of 'i' has one segment, which changes nothing
+# CHECK:      note: the split of 'i' has one segment, which has no effect
 # CHECK-NEXT: note: 'i#32' covers all of 'i', which runs once
-# CHECK-NEXT: note: 'i' runs once: fuse changes nothing
+# CHECK-NEXT: note: 'i' runs once: fuse has no effect
 # Empty and repeated requests are accepted.
 print(new().vectorize([]).parallelize([]).unroll({}).tile("i", {}).interchange(["i", "j", "k"]))
 # CHECK:      C (i: 32, j: 48, k: 16 reduced)
@@ -69,7 +69,7 @@ checked({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#5": "vectorize"})
 # CHECK:      agree
 # Arguments and constants are not fused.
 print(new().fuse_producer_at("i", 1))
-# CHECK:      note: operand 1 is an argument or a constant: fuse changes nothing
+# CHECK:      note: operand 1 is an argument or a constant: fuse has no effect
 # A module prints the notes, with the names of the data form.
 schedule = xtc.Schedule(graph())
 schedule["C"].set_dims(["a", "b", "c"]).tile("a", {"a1": 32}).unroll({"c": 1, "b": 100, "a1": 1})
@@ -77,9 +77,9 @@ with xtc.compile(graph(), schedule=schedule) as module:
     print(module.schedule["C"])
 # CHECK:          for i#32 in 0..32
 # CHECK:      note: 'i#32' covers all of 'i', which runs once
-# CHECK-DAG:  note: unroll of 'k' by 1 changes nothing
+# CHECK-DAG:  note: unroll of 'k' by 1 has no effect
 # CHECK-DAG:  note: 'j' is unrolled by 48, all of its iterations
-# CHECK-DAG:  note: unroll of 'i#32' by 1 changes nothing
+# CHECK-DAG:  note: unroll of 'i#32' by 1 has no effect
 # Blank texts and truth values, in data and in calls; the result's letter for a buffer.
 print(of({"i": "", "k": {"unroll": False}, "C": "buffer", "j": {"vectorize": True}}).data)
 # CHECK:      {i: {}, k: {buffer: true}, j: {vectorize: true}}

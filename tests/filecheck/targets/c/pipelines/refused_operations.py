@@ -49,7 +49,7 @@ refused(
     %x = memref.load %a[%c0] : memref<4xf32>
     scf.forall (%i) in (%n) { memref.store %x, %a[%i] : memref<4xf32> }""",
 )
-# CHECK:      scf.forall on tensors or with dynamic bounds has no C form
+# CHECK:      scf.forall on tensors or with dynamic bounds cannot be written in C
 # CHECK-NEXT:   note: scf.forall
 
 # Operations outside of functions and tables, and values that cannot be arguments.
