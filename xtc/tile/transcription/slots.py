@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +121,13 @@ class PartSlot(Slot):
     def hold(self, value: Data) -> None:
         """Replace the tuple."""
         whole = self.names[self.key]
-        self.names[self.key] = (*whole[: self.at], value, *whole[self.at + 1 :])
+        self.names[self.key] = tuple_like(whole, (*whole[: self.at], value, *whole[self.at + 1 :]))
+
+
+def tuple_like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of these parts, with the names of another one, if it has names."""
+    make: Callable[[Iterable[Any]], tuple[Any, ...]] = getattr(type(whole), "_make", tuple)
+    return make(parts)
 
 
 @dataclass(eq=False)
