@@ -89,6 +89,25 @@ class Widened(tile.Script):
         self.store_global(y, self.cast(narrow, dtype=float32), offsets=[0, 0])
 
 
+class AtByte(tile.Script):
+    """y = 4 elements of a type from a byte on; the second one again, by its address."""
+
+    def __init__(self, dtype: tile.DataType, begin: int | None = None):
+        super().__init__()
+        self.dtype, self.begin = dtype, begin
+
+    def __call__(self, begin: int32, x_ptr: void_p, y_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        from_byte = x_ptr + (begin if self.begin is None else self.begin)
+        x = self.global_view(from_byte, dtype=self.dtype, shape=[4])
+        y = self.global_view(y_ptr, dtype=float32, shape=[5])
+        self.store_global(y, self.load_global(x, offsets=[0], shape=[4]).to(float32), offsets=[0])
+        second = self.global_view(~x[1], dtype=self.dtype, shape=[1])
+        again = self.load_global(second, offsets=[0], shape=[1])
+        self.store_global(y, again.to(float32), offsets=[4])
+
+
 class Total(tile.Script):
     """The sum and the maximum of all elements, stored separately, also through shared memory."""
 

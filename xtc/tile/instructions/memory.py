@@ -160,6 +160,8 @@ def global_view(
                 notes=["a size is 0 or more"],
                 hints=["pass the tensor's size in that dimension"],
             )
+    if pointer.dtype is None and not dtype.is_packed:
+        pointer = Pointer(pointer.base, dtype, _elements_before(pointer.offset, dtype))
     if dtype.is_packed and given[-1] != 1:
         raise UserError(
             f"global_view: elements of {dtype} share bytes: the last stride must be 1",
@@ -172,6 +174,24 @@ def global_view(
         [*(stored_size(stride, dtype) for stride in given[:-1]), given[-1]],
     )
     return GlobalTensor(made, dtype, shape, pointer, given)
+
+
+def _elements_before(nbytes: Any, dtype: DataType) -> Any:
+    """The elements in the bytes before the view of an untyped pointer. Raises UserError, or makes
+    a promise of a run-time number, if these are not whole elements."""
+    size = max(1, dtype.bits // 8)
+    if size == 1:
+        return nbytes
+    if isinstance(nbytes, int):
+        if nbytes % size:
+            raise UserError(
+                f"global_view: elements of {dtype} at byte {nbytes}",
+                notes=["an untyped pointer counts bytes", f"an element has {size} bytes"],
+                hints=[f"add a multiple of {size} to the pointer"],
+            )
+        return nbytes // size
+    tile.assume((nbytes % size == 0).value, "element")
+    return nbytes // size
 
 
 def _strided(pointer: Pointer, element: Type, shape: Sequence[Any], given: Sequence[Any]) -> Value:

@@ -341,10 +341,19 @@ def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
             raise UserError(
                 f"'{getattr(slot, 'key', 'a tile')}' is {was!r} before the loop, and {found!r} "
                 "after an iteration",
-                hints=["cast it, or annotate the variable: x: float32 = 0"],
+                hints=[_same_kind(shape, found.shape)],
             )
         values.append(_raw(found))
     return values
+
+
+def _same_kind(before: Sequence[int], after: Sequence[int]) -> str:
+    if list(before) == list(after):
+        return "cast it, or annotate the variable: x: float32 = 0"
+    return (
+        "begin with a tile of this shape, self.register_tensor(dtype=, shape=, init=0), or write "
+        "the loop out by self.range(..., unroll='all')"
+    )
 
 
 def _raw(value: Data) -> Value:
