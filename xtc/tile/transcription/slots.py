@@ -79,6 +79,15 @@ class Slot:
         if isinstance(found, bool | int | float):
             found = data(found)
             self.hold(found)
+        if isinstance(found, Lost):
+            raise UserError(
+                f"'{self.key}' changes in a thread group, from one iteration to the next",
+                notes=["the threads outside of the group would have another value"],
+                hints=[
+                    "change it outside of the group, where all threads compute it, or write the "
+                    "loop within the group"
+                ],
+            )
         if not isinstance(found, Data):
             raise UserError(
                 f"'{self.key}' was run-time data before, and is {found!r} now",
@@ -279,7 +288,12 @@ def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
 def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
     if key not in before or key not in now:
         return False
-    return are_alike(before[key], now[key])
+    return are_alike(_before_groups(before[key]), _before_groups(now[key]))
+
+
+def _before_groups(value: Any) -> Any:
+    """The value in threads that were in none of the groups that set it."""
+    return _before_groups(value.before) if isinstance(value, Lost) else value
 
 
 def are_alike(left: Any, right: Any) -> bool:

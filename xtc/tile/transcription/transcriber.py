@@ -283,18 +283,24 @@ class Transcriber(Loops):
         branches.branch(self._names(), truth(condition), bodies)
 
     def _with_statement(self, node: ast.With) -> None:
-        for entry in node.items:
-            group = self.evaluate(entry.context_expr)
-            if not isinstance(group, ThreadGroup):
-                raise UserError(
-                    f"a kernel has no 'with' of {group!r}",
-                    hints=["thread_group, single_thread, single_warp, warp_group"],
-                )
-            if entry.optional_vars is not None:
-                raise UserError("a group of threads has no name: leave out 'as'")
-        if len(node.items) != 1:
-            raise UserError("write a separate 'with' for each group of threads")
-        branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
+        self._within(node.items, node.body)
+
+    def _within(self, items: Sequence[ast.withitem], body: Sequence[ast.stmt]) -> None:
+        """Transcribe the body of a thread group, or of several, one within the other."""
+        if not items:
+            self.block(body)
+            return
+        first, *rest = items
+        group = self.evaluate(first.context_expr)
+        if not isinstance(group, ThreadGroup):
+            raise UserError(
+                f"a kernel has no 'with' of {group!r}",
+                hints=["thread_group, single_thread, single_warp, warp_group"],
+            )
+        if first.optional_vars is not None:
+            raise UserError("a group of threads has no name: leave out 'as'")
+        inner = partial(self._within, rest, body)
+        branches.group(self._names(), group.begin, group.size, inner)
 
 
 def _number(value: Any, target: ast.expr, kind: DataType) -> Any:
