@@ -296,3 +296,12 @@ def test_a_view_begins_with_a_whole_element() -> None:
     for run in (program.check, program):
         with pytest.raises((KernelError, DeviceFault), match="begins within an element"):
             run(*arguments)
+
+
+def test_parameters_may_be_numbers_of_numpy() -> None:
+    x = np.arange(100, dtype=np.float32)
+    program = tile_compatible.Scaled(np.int64(64), np.float32(0.5))
+    for run in (program.check, program):
+        y = np.zeros_like(x)
+        run(np.int32(100), x, y)
+        np.testing.assert_array_equal(y, [*(x[:98] / 2), 14, 2])

@@ -117,6 +117,9 @@ def test_the_simulator_reports_the_deadlock(mark: str, tmp_path: Path) -> None:
     ("name", "text"),
     [
         ("UsedElsewhere", "store_global uses a tile of other threads"),
+        ("UsedElsewhere", "by all threads of the block, and used by threads 32 to 63\n"),
+        ("SumUsedElsewhere", "and used by thread 0\n"),
+        ("SumUsedElsewhere", "x.item.. is the number in a tile of one element"),
         ("UsedAfter", "was changed in a thread group, and only its threads know it"),
         ("TooManyThreads", "thread_group: threads 32 to 95 of 64"),
         ("HalfAWarp", "thread_group: threads 0 to 15 are not a group"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from xtc import tile
 from xtc.tile import bfloat16, boolean, float16, float32, int8, int32, uint16, uint32, void_p
 
@@ -106,6 +108,28 @@ class AtByte(tile.Script):
         second = self.global_view(~x[1], dtype=self.dtype, shape=[1])
         again = self.load_global(second, offsets=[0], shape=[1])
         self.store_global(y, again.to(float32), offsets=[4])
+
+
+class Scaled(tile.Script):
+    """y = scale x by blocks of a size of NumPy, and the quotient and remainder of the count."""
+
+    def __init__(self, block: np.int64, scale: np.float32):
+        super().__init__()
+        self.block, self.scale = block, scale
+
+    def __call__(self, n: int32, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks = self.utils.cdiv(n, self.block)
+        self.attrs.warps = self.block // 32
+        x = self.global_view(x_ptr, dtype=float32, shape=[n])
+        y = self.global_view(y_ptr, dtype=float32, shape=[n])
+        at = self.block * self.blockIdx.x
+        t = self.load_global(x, offsets=[at], shape=[self.block]) * self.scale
+        self.store_global(y, t, offsets=[at])
+        if self.blockIdx.x == self.gridDim.x - 1:
+            quotient, rest = divmod(n, 7)
+            self.sync()
+            self.store_global(y, self.reshape(float32(quotient), [1]), offsets=[n - 2])
+            self.store_global(y, self.reshape(float32(rest), [1]), offsets=[n - 1])
 
 
 class Total(tile.Script):

@@ -98,6 +98,16 @@ class UsedElsewhere(tile.Script):
             self.store_global(x, t, offsets=[0])
 
 
+class SumUsedElsewhere(tile.Script):
+    def __call__(self, x_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        x = self.global_view(x_ptr, dtype=float32, shape=[64])
+        total = self.sum(self.load_global(x, offsets=[0], shape=[64]), dim=0, keepdim=True)
+        with self.single_thread():
+            self.store_global(x, total, offsets=[0])
+
+
 class UsedAfter(tile.Script):
     def __call__(self, x_ptr: ~float32):
         self.attrs.blocks = 1

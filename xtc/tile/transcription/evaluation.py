@@ -26,6 +26,7 @@ from xtc.tile.transcription.functions import (
 from xtc.tile.transcription.slots import Lost, Names, Unset
 from xtc.tile.values import arithmetic
 from xtc.tile.values.errors import Source, shown_at
+from xtc.tile.values.host_constants import plain_number
 from xtc.tile.values.idioms import argument_hints, call_hints, name_hints, of_python
 from xtc.tile.values.ranges import Range
 from xtc.tile.values.runtime import BINARY, Data, Memory, Pointer, RegisterTensor, Scalar
@@ -82,7 +83,7 @@ class Expressions:
             if method is None:
                 word, hints = of_python(node)
                 raise UserError(f"a kernel has no '{word}'", hints=hints)
-            return method(node)
+            return plain_number(method(node))
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -313,6 +314,8 @@ class Expressions:
             if isinstance(function.__init__, FunctionType):
                 self.call_function(function.__init__, (made, *arguments), named)
             return made
+        if function is divmod and any(isinstance(value, Data) for value in arguments):
+            return tuple(computed(name, *arguments) for name in ("FloorDiv", "Mod"))
         if function in (min, max):
             values = arguments if len(arguments) > 1 else _listed(arguments)
             if any(isinstance(value, Data) for value in values):
