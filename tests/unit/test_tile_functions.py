@@ -14,12 +14,12 @@ from xtc import tile
 from xtc.tile import int32
 from xtc.tile.values.errors import KernelError
 
-EXPECTED = [5, 24, 2, 14, 22, 111, 13, 5, 3, 1, 8, 3, 6, 256, 1, 11]
+EXPECTED = [5, 24, 2, 14, 22, 111, 13, 5, 3, 1, 8, 3, 6, 272, 1, 11, 7]
 
 
 def test_functions_of_all_kinds_have_control_flow_of_run_time() -> None:
     for run in (Functions().check, Functions()):
-        y = np.zeros(16, np.int32)
+        y = np.zeros(17, np.int32)
         run(4, y)
         assert y.tolist() == EXPECTED
 

@@ -20,6 +20,13 @@ def collatz(n):
     return steps
 
 
+def first_positive(*numbers):
+    head, *others = numbers
+    if head > 0:
+        return head
+    return first_positive(*others) if others else 0
+
+
 def applied(function, x):
     return function(x)
 
@@ -71,7 +78,7 @@ class Ring(tile.Class):
 class Functions(tile.Script):
     """Results of functions, one per element."""
 
-    COUNT = 16
+    COUNT = 17
     doubled = lambda self, x: x * 2  # noqa: E731
 
     @staticmethod
@@ -141,3 +148,4 @@ class Functions(tile.Script):
         for _ in range(n):
             ring.step()
         put(15, ring.slot * 10 + self.cast(ring.phase, int32))
+        put(16, first_positive(n - 10, n - 9, n + 3, n))

@@ -353,10 +353,11 @@ class Expressions:
     @classmethod
     def knows(cls, node: ast.AST) -> bool:
         """Whether a kernel may have this syntax."""
+        if isinstance(node, ast.Starred):
+            return True
         name = type(node).__name__
-        return hasattr(
-            cls, f"_{name}" if isinstance(node, ast.expr) else f"_{name.lower()}_statement"
-        )
+        kind = f"_{name}" if isinstance(node, ast.expr) else f"_{name.lower()}_statement"
+        return hasattr(cls, kind)
 
     def _class(self) -> type:
         """The class that defines the function of the innermost frame."""
