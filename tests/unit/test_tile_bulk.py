@@ -161,6 +161,16 @@ def test_warpgroups_pass_results_to_a_warp_for_bulk_stores() -> None:
 
 
 @pytest.mark.slow
+def test_a_branch_of_run_time_may_multiply() -> None:
+    k = 150
+    flags = np.array([1, 0, 1, 0, 1], np.int32)
+    a, b = (RNG.integers(-4, 5, shape).astype(np.float16) for shape in ((64, k), (k, 64)))
+    c = np.zeros((64, 64), np.float32)
+    kept = np.repeat(flags, 32)[:k].astype(np.float32)
+    expected = (a.astype(np.float32) * kept) @ b.astype(np.float32)
+    agrees((tile_bulk.Skipping(), (k, flags, a, b, c), c, expected))
+
+
 def test_one_thread_may_wait_for_all() -> None:
     x = RNG.integers(-99, 99, (40, 64)).astype(np.float16)
     y = np.zeros_like(x)

@@ -17,8 +17,9 @@ from tests.unit.nvgpu_code import needs_ptxas
 from tests.unit.tile_kernels import VectorAdd
 from xtc import tile
 from xtc.core import knobs
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, UserError
 from xtc.tile.launch.foreign import over
+from xtc.tile.values.errors import KernelError
 
 
 @pytest.mark.slow
@@ -272,3 +273,35 @@ def test_float_casts_saturate_and_integer_casts_wrap(dtype: tile.DataType) -> No
 def test_functions_need_no_local_memory() -> None:
     needs = tile_compatible.Functions().compile(128, None, None).resources
     assert (needs.spilled_bytes, needs.local_bytes, needs.warnings) == (0, 0, ())
+
+
+@pytest.mark.parametrize("dtype", [tile.float32, tile.float16, tile.uint8])
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_untyped_pointers_count_bytes(dtype: tile.DataType, is_constant: bool) -> None:
+    x = np.arange(32).astype(dtype.numpy)
+    program = tile_compatible.AtByte(dtype, 8 if is_constant else None)
+    first = 8 // x.itemsize
+    for run in (program.check, program):
+        y = np.zeros(5, np.float32)
+        run(8, x.view(np.uint8), y)
+        np.testing.assert_array_equal(y, [*x[first : first + 4], x[first + 1]])
+
+
+def test_a_view_begins_with_a_whole_element() -> None:
+    arguments = (6, np.zeros(64, np.uint8), np.zeros(5, np.float32))
+    with pytest.raises(KernelError, match="elements of float32 at byte 6") as caught:
+        tile_compatible.AtByte(tile.float32, 6).check(*arguments)
+    assert "add a multiple of 4" in str(caught.value)
+    program = tile_compatible.AtByte(tile.float32)
+    for run in (program.check, program):
+        with pytest.raises((KernelError, DeviceFault), match="begins within an element"):
+            run(*arguments)
+
+
+def test_parameters_may_be_numbers_of_numpy() -> None:
+    x = np.arange(100, dtype=np.float32)
+    program = tile_compatible.Scaled(np.int64(64), np.float32(0.5))
+    for run in (program.check, program):
+        y = np.zeros_like(x)
+        run(np.int32(100), x, y)
+        np.testing.assert_array_equal(y, [*(x[:98] / 2), 14, 2])

@@ -117,6 +117,9 @@ def test_the_simulator_reports_the_deadlock(mark: str, tmp_path: Path) -> None:
     ("name", "text"),
     [
         ("UsedElsewhere", "store_global uses a tile of other threads"),
+        ("UsedElsewhere", "by all threads of the block, and used by threads 32 to 63\n"),
+        ("SumUsedElsewhere", "and used by thread 0\n"),
+        ("SumUsedElsewhere", "x.item.. is the number in a tile of one element"),
         ("UsedAfter", "was changed in a thread group, and only its threads know it"),
         ("TooManyThreads", "thread_group: threads 32 to 95 of 64"),
         ("HalfAWarp", "thread_group: threads 0 to 15 are not a group"),
@@ -127,3 +130,18 @@ def test_invalid_kernels_are_refused(name: str, text: str) -> None:
     x = np.zeros(64, np.float32)
     with pytest.raises(UserError, match=text):
         getattr(tile_groups, name)().check(x)
+
+
+def test_nested_groups_count_in_an_attribute() -> None:
+    program = tile_groups.CountedInGroups()
+    for run in (program.check, program):
+        y = np.zeros(2, np.int32)
+        run(5, y)
+        assert y.tolist() == [10, 5]
+
+
+def test_a_number_that_a_group_changes_is_not_carried_by_a_loop_around_it() -> None:
+    with pytest.raises(UserError, match="'count' changes in a thread group") as caught:
+        tile_groups.CountedInLoop().check(5, np.zeros(2, np.int32))
+    assert f"tile_groups.py:{marked(SOURCE, 'loop') + 1}:" in str(caught.value)
+    assert "write the loop within the group" in str(caught.value)

@@ -73,6 +73,8 @@ WHY = {
     "chunk_scan: self.sync()": READ_FIRST,
     "delta_rule: self.sync()": READ_FIRST,
     "norms: self.sync()": "the threads that wait for the result of the lock have met at a barrier",
+    "pivoting: self.sync()": READ_FIRST,
+    "radix_sort: self.sync()": "the prefix sums between load and store have barriers",
     "small_matrices: self.sync()": READ_FIRST,
 }
 """Why the simulator may notice nothing, by how a statement, or a program with it, begins."""

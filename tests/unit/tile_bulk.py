@@ -80,6 +80,39 @@ class WgmmaMatmul(tile.Script):
         self.store_global(gc, acc, offsets=[0, 0])
 
 
+class Skipping(tile.Script):
+    """c = a b, where a run-time branch skips the blocks of a that are not flagged."""
+
+    def __call__(
+        self, k: int32, flag_ptr: ~int32, a_ptr: ~float16, b_ptr: ~float16, c_ptr: ~float32
+    ):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        flags = self.global_view(flag_ptr, dtype=int32, shape=[self.utils.cdiv(k, 32)])
+        ga = self.global_view(a_ptr, dtype=float16, shape=[64, k])
+        gb = self.global_view(b_ptr, dtype=float16, shape=[k, 64])
+        sa = self.shared_tensor(dtype=float16, shape=[64, 32])
+        sb = self.shared_tensor(dtype=float16, shape=[32, 64])
+        acc = self.register_tensor(dtype=float32, shape=[64, 64], init=0.0)
+        for number in range(self.utils.cdiv(k, 32)):
+            if flags[number].item() != 0:
+                self.store_shared(
+                    sa, self.load_global(ga, offsets=[0, number * 32], shape=[64, 32])
+                )
+                self.store_shared(
+                    sb, self.load_global(gb, offsets=[number * 32, 0], shape=[32, 64])
+                )
+                self.fence.proxy_async()
+                self.sync()
+                self.wgmma.fence()
+                self.wgmma.mma(sa, sb, acc)
+                self.wgmma.commit_group()
+                self.wgmma.wait_group(0)
+                self.sync()
+        gc = self.global_view(c_ptr, dtype=float32, shape=[64, 64])
+        self.store_global(gc, acc, offsets=[0, 0])
+
+
 class FromRegisters(tile.Script):
     """d = (a b) c, whose intermediate result stays in registers, as in attention."""
 

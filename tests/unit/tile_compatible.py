@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from xtc import tile
 from xtc.tile import bfloat16, boolean, float16, float32, int8, int32, uint16, uint32, void_p
 
@@ -87,6 +89,47 @@ class Widened(tile.Script):
         y = self.global_view(y_ptr, dtype=float32, shape=[16, 32])
         narrow = self.load_global(x, offsets=[0, 0], shape=[16, 32])
         self.store_global(y, self.cast(narrow, dtype=float32), offsets=[0, 0])
+
+
+class AtByte(tile.Script):
+    """y = 4 elements of a type from a byte on; the second one again, by its address."""
+
+    def __init__(self, dtype: tile.DataType, begin: int | None = None):
+        super().__init__()
+        self.dtype, self.begin = dtype, begin
+
+    def __call__(self, begin: int32, x_ptr: void_p, y_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        from_byte = x_ptr + (begin if self.begin is None else self.begin)
+        x = self.global_view(from_byte, dtype=self.dtype, shape=[4])
+        y = self.global_view(y_ptr, dtype=float32, shape=[5])
+        self.store_global(y, self.load_global(x, offsets=[0], shape=[4]).to(float32), offsets=[0])
+        second = self.global_view(~x[1], dtype=self.dtype, shape=[1])
+        again = self.load_global(second, offsets=[0], shape=[1])
+        self.store_global(y, again.to(float32), offsets=[4])
+
+
+class Scaled(tile.Script):
+    """y = scale x by blocks of a size of NumPy, and the quotient and remainder of the count."""
+
+    def __init__(self, block: np.int64, scale: np.float32):
+        super().__init__()
+        self.block, self.scale = block, scale
+
+    def __call__(self, n: int32, x_ptr: ~float32, y_ptr: ~float32):
+        self.attrs.blocks = self.utils.cdiv(n, self.block)
+        self.attrs.warps = self.block // 32
+        x = self.global_view(x_ptr, dtype=float32, shape=[n])
+        y = self.global_view(y_ptr, dtype=float32, shape=[n])
+        at = self.block * self.blockIdx.x
+        t = self.load_global(x, offsets=[at], shape=[self.block]) * self.scale
+        self.store_global(y, t, offsets=[at])
+        if self.blockIdx.x == self.gridDim.x - 1:
+            quotient, rest = divmod(n, 7)
+            self.sync()
+            self.store_global(y, self.reshape(float32(quotient), [1]), offsets=[n - 2])
+            self.store_global(y, self.reshape(float32(rest), [1]), offsets=[n - 1])
 
 
 class Total(tile.Script):

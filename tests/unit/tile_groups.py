@@ -98,6 +98,16 @@ class UsedElsewhere(tile.Script):
             self.store_global(x, t, offsets=[0])
 
 
+class SumUsedElsewhere(tile.Script):
+    def __call__(self, x_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 2
+        x = self.global_view(x_ptr, dtype=float32, shape=[64])
+        total = self.sum(self.load_global(x, offsets=[0], shape=[64]), dim=0, keepdim=True)
+        with self.single_thread():
+            self.store_global(x, total, offsets=[0])
+
+
 class UsedAfter(tile.Script):
     def __call__(self, x_ptr: ~float32):
         self.attrs.blocks = 1
@@ -132,3 +142,43 @@ class TooManyArrivals(tile.Script):
         barrier = self.mbarrier.alloc(1)
         with self.single_warp():
             self.mbarrier.arrive(barrier)
+
+
+class Counter(tile.Class):
+    """A run-time number."""
+
+    def __init__(self):
+        self.count: int32 = 0
+
+
+class CountedInGroups(tile.Script):
+    """Threads of nested groups count in an attribute, of which other groups know other values."""
+
+    def __call__(self, n: int32, y_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        y = self.global_view(y_ptr, dtype=int32, shape=[2])
+        counter = Counter()
+        with self.single_warp(1), self.single_thread():
+            for number in range(n):
+                counter.count += number
+            self.put(y, 0, counter.count)
+        with self.single_warp(2):
+            counter.count += 5
+            self.put(y, 1, counter.count)
+
+    def put(self, y, at, value):
+        count = self.register_tensor(dtype=int32, shape=[1], init=value)
+        self.store_global(y, count, offsets=[at])
+
+
+class CountedInLoop(tile.Script):
+    """A thread counts what all threads carry from one iteration to the next."""
+
+    def __call__(self, n: int32, y_ptr: ~int32):
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        count: int32 = 0
+        for number in range(n):  # loop
+            with self.single_thread():
+                count += number

@@ -390,16 +390,21 @@ def require_one_group(ops: Sequence[Operation]) -> None:
                         f"it is defined at {location_text(_maker(value).location)}",
                         f"by {_named(group_of(_maker(value)))}, and used by {_named(group_of(op))}",
                     ],
-                    hints=[
-                        "define it in the threads that use it, or pass it through shared memory"
-                    ],
+                    hints=[_shared_by(value)],
                 )
 
 
 def _named(group: tuple[int, int] | None) -> str:
     if group is None:
         return "all threads of the block"
-    return f"threads {group[0]} to {group[0] + group[1]}"
+    first, size = group
+    return f"thread {first}" if size == 1 else f"threads {first} to {first + size - 1}"
+
+
+def _shared_by(tile: Value) -> str:
+    if _size(tile) == 1:
+        return "x.item() is the number in a tile of one element: it can be used in all groups"
+    return "define it in the threads that use it, or pass it through shared memory"
 
 
 def _tiles(op: Operation) -> list[Value]:

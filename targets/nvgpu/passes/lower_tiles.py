@@ -133,6 +133,7 @@ class _Lowering(HopperLowerings):
         self.threads = number_of(kernel, WARPS) * WARP
         self.numbers = Numbers(kernel)
         self.values: dict[Value, Any] = {}
+        self.unpinned: dict[Value, Any] = {}
 
     def run(self) -> None:
         kernel, block = self.kernel, self.kernel.regions[0].blocks[0]
@@ -224,7 +225,7 @@ class _Lowering(HopperLowerings):
         """Emit the code of a group's threads, numbered from the first of the group."""
         outer = self.thread
         new = Block.create_at_start(region, [])
-        with InsertionPoint(new):
+        with InsertionPoint(new), self.in_block():
             self.thread = as_value(subtract(self.first_thread, begin))
             for view in block.operations:
                 self.lower(view.operation)
@@ -236,7 +237,7 @@ class _Lowering(HopperLowerings):
 
     def _block(self, block: Block, region: Any) -> None:
         new = Block.create_at_start(region, self._carried_types(block.arguments))
-        with InsertionPoint(new):
+        with InsertionPoint(new), self.in_block():
             self._take_over(block.arguments, new.arguments)
             for view in block.operations:
                 self.lower(view.operation)

@@ -116,6 +116,13 @@ def root_of(value: Value) -> Operation:
     return op
 
 
+def _reshaped(op: Operation) -> list[Operation]:
+    """The views of an allocation, or of a view, in another shape."""
+    users = [use.owner.operation for use in op.results[0].uses]
+    found = [each for each in users if each.name == "memref.reinterpret_cast"]
+    return [*found, *(inner for each in found for inner in _reshaped(each))]
+
+
 def _set_panel(value: Value, op: Operation) -> None:
     root = root_of(value)
     type = MemRefType(root.results[0].type)
@@ -128,6 +135,18 @@ def _set_panel(value: Value, op: Operation) -> None:
             notes=[f"it is allocated at {location_text(root.location)}"],
             hints=["use rows of 16, 32 or 64 bytes, or of a multiple of 128"],
         )
+    for reshaped in _reshaped(root):
+        columns = MemRefType(reshaped.results[0].type).shape[-1]
+        if columns != type.shape[-1]:
+            raise UserError(
+                "reshape_shared changes the rows of a tensor that bulk copies or wgmma access",
+                where=location_text(reshaped.location),
+                notes=[f"its rows have {type.shape[-1]} elements, which the hardware swizzles"],
+                hints=[
+                    "keep the size of the last dimension, or allocate the tensor with rows "
+                    f"of {columns} elements"
+                ],
+            )
     if row > ROW_BYTES:
         panel = ROW_BYTES // nbytes
         root.attributes[PANEL] = IntegerAttr.get(IntegerType.get_signless(64), panel)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, close_match
 from xtc.ir.builders import tile
 from xtc.tile.instructions.shapes import tensor_of
 from xtc.tile.types import boolean, int32
@@ -89,7 +89,13 @@ def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., An
                 operands.append(named.pop(key))
         wanted = 2 if kind == "cas" else 1
         for unknown in named:
-            raise UserError(f"{name} takes no argument '{unknown}'", hints=_hints(unknown, memory))
+            raise UserError(
+                f"{name} takes no argument '{unknown}'",
+                notes=[
+                    f"it is {name}(dst, {'compare, ' * (wanted - 1)}values, *, sem, scope, output)"
+                ],
+                hints=_hints(unknown, memory),
+            )
         if len(operands) != wanted:
             raise UserError(
                 f"{name} takes a tensor and {'compare, ' * (wanted - 1)}values",
@@ -112,7 +118,10 @@ def _elementwise(memory: type[Memory], kind: str, name: str) -> Callable[..., An
 def _hints(unknown: str, memory: type[Memory]) -> list[str]:
     """What to write for an argument that other stores take."""
     if unknown not in ("offsets", "dims") or memory is not GlobalTensor:
-        return []
+        return close_match(unknown, ("sem", "scope", "output", "values")) or [
+            "sem= is the memory order, scope= the threads that observe it, output= a tile for what "
+            "was there"
+        ]
     return [
         "begin a view there: self.global_view(g[i, j].item_ptr(), dtype=, shape=, strides=)",
         "or give each element its index: global_scatter_add(dst, dim=, indices=, values=)",

@@ -348,7 +348,7 @@ class Instructions(BetweenBlocks, Conditions, Printing, RandomNumbers, ThreadGro
     def reshape(self, tensor: Any, shape: Sequence[int], *, out: Any = None) -> Any:
         """The elements, in order, in another shape."""
         sizes = memory.sizes_of(shape, "reshape")
-        return _out(arithmetic.reshaped(shapes.tensor_of(tensor, "reshape"), sizes), out)
+        return _out(shapes.in_shape(tensor, sizes), out)
 
     def flatten(self, x: Any, start_dim: int = 0, end_dim: int = -1, *, out: Any = None) -> Any:
         """Merge the dimensions from `start_dim` to `end_dim`."""

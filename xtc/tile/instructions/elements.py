@@ -20,6 +20,7 @@ from xtc.tile.values.runtime import (
     Memory,
     Pointer,
     RegisterTensor,
+    Scalar,
     SharedTensor,
 )
 
@@ -158,4 +159,12 @@ def bind_attribute(owner: Any, name: str, value: Any) -> None:
         raise UserError(
             "self.attrs cannot be assigned", hints=["self.attrs.blocks = ..., self.attrs.warps = 4"]
         )
-    setattr(owner, name, value)
+    setattr(owner, name, of_kind(getattr(owner, "__dict__", {}).get(name), value))
+
+
+def of_kind(before: Any, value: Any) -> Any:
+    """A number that takes the place of a run-time number gets its type, as in C."""
+    if not isinstance(before, Scalar) or not isinstance(value, int | float):
+        return value
+    is_possible = before.dtype.is_float() or isinstance(value, int)
+    return cast(value, before.dtype) if is_possible else value

@@ -11,6 +11,10 @@ from xtc.ir.builders import tile
 from xtc.tile.values.runtime import Data
 
 WARP = 32
+_CONSTANTS = (
+    "write constants, as a loop over self.range(n, unroll='all') has them; a condition on run-time "
+    "numbers goes inside the group"
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
         if isinstance(number, Data | bool) or not isinstance(number, int):
             raise UserError(
                 f"{name} takes constant numbers of threads, not {number!r}",
-                hints=["write constants; a condition on run-time numbers goes inside the group"],
+                hints=[_CONSTANTS],
             )
     around = tile.current_group()
     if begin < 0 or size < 1 or (around is not None and begin + size > around[1]):
@@ -114,6 +118,6 @@ def _warps(number: Any, name: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise UserError(
             f"{name} takes constant numbers of warps, not {number!r}",
-            hints=["write constants; a condition on run-time numbers goes inside the group"],
+            hints=[_CONSTANTS],
         )
     return number * WARP

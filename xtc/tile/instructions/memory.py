@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
 )
 from xtc.tile.types import DataType, int32, int64, require_type
 from xtc.tile.values.arithmetic import cast, data
-from xtc.tile.values.indexing import indexed
+from xtc.tile.values.indexing import indexed, parts
 from xtc.tile.values.methods import method
 from xtc.tile.values.runtime import GlobalTensor, Pointer, Scalar, SharedTensor
 
@@ -158,6 +158,8 @@ def global_view(
                 notes=["a size is 0 or more"],
                 hints=["pass the tensor's size in that dimension"],
             )
+    if pointer.dtype is None and not dtype.is_packed:
+        pointer = Pointer(pointer.base, dtype, _elements_before(pointer.offset, dtype))
     if dtype.is_packed and given[-1] != 1:
         raise UserError(
             f"global_view: elements of {dtype} share bytes: the last stride must be 1",
@@ -170,6 +172,24 @@ def global_view(
         [*(stored_size(stride, dtype) for stride in given[:-1]), given[-1]],
     )
     return GlobalTensor(made, dtype, shape, pointer, given)
+
+
+def _elements_before(nbytes: Any, dtype: DataType) -> Any:
+    """The elements in the bytes before the view of an untyped pointer. Raises UserError, or makes
+    a promise of a run-time number, if these are not whole elements."""
+    size = max(1, dtype.bits // 8)
+    if size == 1:
+        return nbytes
+    if isinstance(nbytes, int):
+        if nbytes % size:
+            raise UserError(
+                f"global_view: elements of {dtype} at byte {nbytes}",
+                notes=["an untyped pointer counts bytes", f"an element has {size} bytes"],
+                hints=[f"add a multiple of {size} to the pointer"],
+            )
+        return nbytes // size
+    tile.assume((nbytes % size == 0).value, "element")
+    return nbytes // size
 
 
 def _strided(pointer: Pointer, element: Type, shape: Sequence[Any], given: Sequence[Any]) -> Value:
@@ -226,6 +246,7 @@ def require_live(tensor: SharedTensor, name: str) -> None:
 @method("shared_part")
 def shared_part(tensor: SharedTensor, position: Any) -> SharedTensor:
     """The part of a tensor selected by indices in some of its dimensions."""
+    position, ranges = parts(position, tensor.shape)
     indices = indexed(position, len(tensor.shape), tensor)
     for at, number in enumerate(indices):
         if isinstance(number, int) and not 0 <= number < tensor.shape[at]:
@@ -234,8 +255,10 @@ def shared_part(tensor: SharedTensor, position: Any) -> SharedTensor:
                 hints=["indices are numbered from 0"],
             )
     kept = [dim for dim, at in enumerate(indices) if at is None]
-    sizes = [tensor.shape[dim] for dim in kept]
-    offsets = [0 if at is None else at for at in indices]
+    whole = [(0, size) for size in tensor.shape]
+    begins = [ranges.get(dim, each)[0] for dim, each in enumerate(whole)]
+    sizes = [ranges.get(dim, whole[dim])[1] for dim in kept]
+    offsets = [first if at is None else at for first, at in zip(begins, indices, strict=True)]
     if not kept:  # an element keeps the last dimension
         kept, sizes = [len(tensor.shape) - 1], [1]
     return shared_slice(tensor, offsets, kept, sizes)
@@ -250,7 +273,7 @@ def shared_slice(
     if not all(isinstance(each, list | tuple) for each in (offsets, dims)):
         raise UserError(
             f"slice takes lists of offsets and of dimensions, not {offsets!r}, {dims!r}",
-            hints=["self.slice(s, offsets=[0, 0], dims=[1], shape=[64])"],
+            hints=["s.slice(offsets=[0, 0], slice_dims=[1], slice_shape=[64])"],
         )
     if len(offsets) != rank or sorted(dims) != list(dims) or len(dims) != len(kept):
         raise UserError(
@@ -317,13 +340,13 @@ def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
 
 
 def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
-    """A view of a whole tensor in another shape; the last dimension stays the same or is split."""
+    """A view of a whole tensor in another shape."""
     sizes = sizes_of(shape, "reshape_shared")
-    if math.prod(sizes) != math.prod(tensor.shape) or sizes[-1] != tensor.shape[-1]:
+    if math.prod(sizes) != math.prod(tensor.shape):
         raise UserError(
             f"reshape_shared: {tensor!r} cannot have shape {list(sizes)}",
-            notes=["the last dimension keeps its size, because rows are contiguous"],
-            hints=["reshape the tile instead: self.reshape(self.load_shared(s), shape)"],
+            notes=[f"it has {math.prod(tensor.shape)} elements, not {math.prod(sizes)}"],
+            hints=["a part, s[i], has fewer elements: reshape the tensor first, then take a part"],
         )
     whole = MemRefType(tensor.value.type)
     strides, offset = whole.get_strides_and_offset()

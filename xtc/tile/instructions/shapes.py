@@ -78,6 +78,12 @@ def unsqueezed(x: Data, dim: int | Sequence[int]) -> Data:
     return reshaped(x, tuple(shape))
 
 
+def in_shape(x: Data, sizes: tuple[int, ...]) -> Data:
+    """The elements of a tile in another shape; a number is a tile of one element."""
+    given = spread(x, (1,)) if isinstance(x, Scalar) else tensor_of(x, "reshape")
+    return reshaped(given, sizes)
+
+
 def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) -> Data:
     """Repeat the tile along each dimension, like `numpy.tile` or `numpy.repeat`."""
     tensor_of(x, "repeat")

@@ -23,6 +23,7 @@ from xtc.tile.transcription.slots import (
     require_apart,
     require_same,
     slots,
+    tuple_like,
     uses,
 )
 from xtc.tile.transcription.unchanged import origin
@@ -188,7 +189,7 @@ class _Handed:
 def _after(value: Any, results: Sequence[Value]) -> Any:
     """The value of a name after a branch with these results."""
     if isinstance(value, tuple) and any(isinstance(part, _Handed | tuple) for part in value):
-        return tuple(_after(part, results) for part in value)
+        return tuple_like(value, (_after(part, results) for part in value))
     return value.of(results) if isinstance(value, _Handed) else value
 
 
@@ -263,7 +264,7 @@ class _Merge:
         if are_equal(left, right):
             return left
         if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
-            parts = tuple(map(self._of_both, left, right))
+            parts = tuple_like(left, map(self._of_both, left, right))
             return _MISSING if any(part is _MISSING for part in parts) else parts
         pair = id(left), id(right)
         if pair in self.handed:  # two names of one tile in each branch, and so behind them
@@ -340,10 +341,19 @@ def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
             raise UserError(
                 f"'{getattr(slot, 'key', 'a tile')}' is {was!r} before the loop, and {found!r} "
                 "after an iteration",
-                hints=["cast it, or annotate the variable: x: float32 = 0"],
+                hints=[_same_kind(shape, found.shape)],
             )
         values.append(_raw(found))
     return values
+
+
+def _same_kind(before: Sequence[int], after: Sequence[int]) -> str:
+    if list(before) == list(after):
+        return "cast it, or annotate the variable: x: float32 = 0"
+    return (
+        "begin with a tile of this shape, self.register_tensor(dtype=, shape=, init=0), or write "
+        "the loop out by self.range(..., unroll='all')"
+    )
 
 
 def _raw(value: Data) -> Value:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 from xtc.core.errors import UserError
@@ -94,6 +95,11 @@ def truth(condition: Any) -> Value:
     found = arithmetic.data(condition)
     if found.shape:
         raise UserError(
-            f"a condition is {found!r}", hints=["use where, or any(...) and all(...) of it"]
+            f"a condition is {found!r}",
+            hints=[
+                "x.item() is the number of a tile of one element"
+                if prod(found.shape) == 1
+                else "use where, or any(...) and all(...) of it"
+            ],
         )
     return found.value if found.dtype.kind == "bool" else arithmetic.binary("ne", found, 0).value

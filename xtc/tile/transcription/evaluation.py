@@ -6,9 +6,10 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from inspect import getattr_static
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -16,15 +17,21 @@ from xtc.core.errors import UserError, close_match, did_you_mean
 from xtc.ir.mlir import Location
 from xtc.tile.classes import Class
 from xtc.tile.instructions.block import Instructions
+from xtc.tile.transcription.functions import (
+    LocalFunction,
+    is_definition,
+    is_own,
+    is_transcribed,
+)
 from xtc.tile.transcription.slots import Lost, Names, Unset
 from xtc.tile.values import arithmetic
 from xtc.tile.values.errors import Source, shown_at
+from xtc.tile.values.host_constants import plain_number
 from xtc.tile.values.idioms import argument_hints, call_hints, name_hints, of_python
 from xtc.tile.values.ranges import Range
 from xtc.tile.values.runtime import BINARY, Data, Memory, Pointer, RegisterTensor, Scalar
 from xtc.tile.values.scalar_math import math_function
 
-_OWN = "xtc.tile."
 _SIGNS = dict(
     zip(
         "Add Sub Mult Div FloorDiv Mod Pow BitAnd BitOr BitXor LShift RShift".split(),
@@ -39,7 +46,7 @@ class Frame:
 
     def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
         self.function, self.source, self.names = function, source, names
-        self.is_own = _is_own(function)
+        self.is_own = is_own(function)
         self.read: set[tuple[str, int]] = set()  # names that were read, and their values
         self.returned: list[tuple[Any, Any]] | None = None  # values and their blocks, in a trial
         self.result: Any = None  # zeros like what a loop may return
@@ -76,7 +83,7 @@ class Expressions:
             if method is None:
                 word, hints = of_python(node)
                 raise UserError(f"'{word}' is not supported in a kernel", hints=hints)
-            return method(node)
+            return plain_number(method(node))
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -174,7 +181,11 @@ class Expressions:
         return found
 
     def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
-        found = getattr(self.evaluate(node.value), node.attr)
+        owner = self.evaluate(node.value)
+        getter = _getter(owner, node.attr)
+        if getter is not None and self._is_transcribed(getter, (owner,), {}):
+            return self.call_function(getter, (owner,), {})
+        found = getattr(owner, node.attr)
         if isinstance(found, Unset):
             raise UserError(
                 f"'{node.attr}' is {found!r}",
@@ -289,14 +300,23 @@ class Expressions:
         return self._called(function, arguments, named)
 
     def _called(self, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if isinstance(function, MethodType) and is_user_method(function):
+        if isinstance(function, partial):
+            named = {**function.keywords, **named}
+            return self._called(function.func, (*function.args, *arguments), named)
+        if isinstance(function, MethodType):
             inner: Any = function.__func__
-            return self.call_function(inner, (function.__self__, *arguments), named)
+            given = (function.__self__, *arguments)
+            if is_user_method(function) or self._is_transcribed(inner, given, named):
+                return self.call_function(inner, given, named)
+        if self._is_transcribed(function, arguments, named):
+            return self.call_function(function, arguments, named)
         if isinstance(function, type) and issubclass(function, Class):
             made = function.__new__(function)
             if isinstance(function.__init__, FunctionType):
                 self.call_function(function.__init__, (made, *arguments), named)
             return made
+        if function is divmod and any(isinstance(value, Data) for value in arguments):
+            return tuple(computed(name, *arguments) for name in ("FloorDiv", "Mod"))
         if function in (min, max):
             values = arguments if len(arguments) > 1 else _listed(arguments)
             if any(isinstance(value, Data) for value in values):
@@ -323,6 +343,23 @@ class Expressions:
             return RegisterTensor(made.value, made.dtype, made.shape)  # not the operand itself
         return made
 
+    def _is_transcribed(
+        self, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]
+    ) -> bool:
+        """Whether a user's function besides the methods of kernels is transcribed."""
+        return isinstance(function, FunctionType) and is_transcribed(
+            function, [*arguments, *named.values()], type(self).knows
+        )
+
+    @classmethod
+    def knows(cls, node: ast.AST) -> bool:
+        """Whether a kernel may have this syntax."""
+        if isinstance(node, ast.Starred):
+            return True
+        name = type(node).__name__
+        kind = f"_{name}" if isinstance(node, ast.expr) else f"_{name.lower()}_statement"
+        return hasattr(cls, kind)
+
     def _class(self) -> type:
         """The class that defines the function of the innermost frame."""
         cell = dict(
@@ -341,12 +378,15 @@ class Expressions:
 
 def is_user_method(method: MethodType) -> bool:
     """Whether a method is the user's, of a kernel or a class of device objects."""
-    return isinstance(method.__self__, Instructions) and not _is_own(method.__func__)
+    is_users = isinstance(method.__self__, Instructions) and not is_own(method.__func__)
+    return is_users and is_definition(method.__func__)
 
 
-def _is_own(function: Any) -> bool:
-    """Whether the language has a function; one of a script that was executed has no module."""
-    return (function.__module__ or "").startswith(_OWN)
+def _getter(owner: Any, name: str) -> FunctionType | None:
+    """The function of a property of a kernel or a class of device objects."""
+    found = getattr_static(type(owner), name, None) if isinstance(owner, Instructions) else None
+    getter = found.fget if isinstance(found, property) else None
+    return getter if isinstance(getter, FunctionType) else None
 
 
 def bound_to(
@@ -382,7 +422,7 @@ def _result(function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) ->
     try:
         return function(*arguments, **named)
     except TypeError:
-        if isinstance(function, MethodType | FunctionType):
+        if isinstance(function, MethodType | FunctionType | LocalFunction):
             bound_to(function, arguments, named)
         raise
 

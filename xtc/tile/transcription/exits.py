@@ -25,6 +25,13 @@ class KernelEnd(ast.stmt):
     """A bare `return` in a branch or a loop: it ends the kernel, also in a method."""
 
 
+class InnerFunction(ast.stmt):
+    """A `def` within a kernel. Its own statements are not among those of the kernel."""
+
+    _fields = ()
+    definition: ast.FunctionDef
+
+
 def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt]]:
     """The kinds of exits in these statements, without those of inner loops."""
     found: set[type[ast.stmt]] = set()

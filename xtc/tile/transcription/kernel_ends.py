@@ -9,8 +9,9 @@ from inspect import getattr_static
 from types import FunctionType
 from typing import Any
 
+from xtc.core.errors import UserError
 from xtc.tile.classes import Class
-from xtc.tile.transcription.exits import KernelEnd
+from xtc.tile.transcription.exits import InnerFunction, KernelEnd
 from xtc.tile.transcription.slots import Ended, Names
 
 ENDED = ".ended"
@@ -34,6 +35,12 @@ class _Marker(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         return node if node.value is not None else ast.copy_location(KernelEnd(), node)
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        mark_ends(node)
+        made = ast.copy_location(InnerFunction(), node)
+        made.definition = node
+        return made
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         return node
 
@@ -49,28 +56,43 @@ class Ends:
 
     def __init__(self, syntax: Syntax) -> None:
         self._syntax = syntax
-        self._open: set[FunctionType] = set()
+        self._open: set[FunctionType | ast.FunctionDef] = set()
 
     def may_end(self, body: Iterable[ast.stmt], lookup: Lookup) -> bool:
         """Whether statements may end the kernel; `lookup` returns the value of a name."""
         nodes = [node for statement in body for node in ast.walk(statement)]
-        return any(isinstance(node, KernelEnd) for node in nodes) or any(
-            self._method_ends(function, owner)
-            for node in nodes
-            if isinstance(node, ast.Call)
-            for function, owner in _targets(node.func, lookup)
+        inner = [n.definition for n in nodes if isinstance(n, InnerFunction)]
+        calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+        inner += [found for call in calls if (found := _local(call, lookup)) is not None]
+        return (
+            any(isinstance(node, KernelEnd) for node in nodes)
+            or any(self._local_ends(function, lookup) for function in inner)
+            or any(
+                self._method_ends(function, owner, lookup)
+                for call in calls
+                for function, owner in _targets(call, lookup)
+            )
         )
 
-    def _method_ends(self, function: FunctionType, owner: Any) -> bool:
+    def _local_ends(self, function: ast.FunctionDef, lookup: Lookup) -> bool:
         if function in self._open:
             return False
         self._open.add(function)
         try:
-            first = function.__code__.co_varnames[:1]
-            return self.may_end(
-                self._syntax(function).body,
-                lambda name: owner if (name,) == first else function.__globals__.get(name),
-            )
+            return self.may_end(function.body, lookup)
+        finally:
+            self._open.discard(function)
+
+    def _method_ends(self, function: FunctionType, owner: Any, lookup: Lookup) -> bool:
+        if function in self._open:
+            return False
+        self._open.add(function)
+        try:
+            known = {**function.__globals__, "self": lookup("self")}
+            known.update(dict.fromkeys(function.__code__.co_varnames[:1], owner))
+            return self.may_end(self._syntax(function).body, known.get)
+        except UserError:  # without source; it runs as Python
+            return False
         finally:
             self._open.discard(function)
 
@@ -79,6 +101,8 @@ def _targets(function: ast.expr, lookup: Lookup) -> list[tuple[FunctionType, Any
     """The user's functions that a call may run, each with its object or class."""
     if isinstance(function, ast.Name):
         made = lookup(function.id)
+        if _is_users(made):
+            return [(made, None)]
         is_class = isinstance(made, type) and issubclass(made, Class)
         return _own("__init__", made) if is_class else []
     if not isinstance(function, ast.Attribute):
@@ -86,6 +110,12 @@ def _targets(function: ast.expr, lookup: Lookup) -> list[tuple[FunctionType, Any
     owner = _resolved(function.value, lookup)
     owners = _classes(lookup("self")) if owner is None else [owner]
     return [pair for each in owners for pair in _own(function.attr, each)]
+
+
+def _local(function: ast.expr, lookup: Lookup) -> ast.FunctionDef | None:
+    """The definition of a function within a kernel, if a call runs one."""
+    found = lookup(function.id) if isinstance(function, ast.Name) else None
+    return getattr(found, "definition", None)
 
 
 def _classes(kernel: Any) -> list[type]:
@@ -101,8 +131,14 @@ def _classes(kernel: Any) -> list[type]:
 
 def _own(name: str, owner: Any) -> list[tuple[FunctionType, Any]]:
     function = getattr_static(owner, name, None)
-    is_own = isinstance(function, FunctionType) and not function.__module__.startswith("xtc.tile.")
-    return [(function, owner)] if is_own else []
+    return [(function, owner)] if _is_users(function) else []
+
+
+def _is_users(function: Any) -> bool:
+    """Whether this is a function that is not of the language."""
+    return isinstance(function, FunctionType) and not (function.__module__ or "").startswith(
+        "xtc.tile."
+    )
 
 
 def _resolved(node: ast.expr, lookup: Lookup) -> Any:

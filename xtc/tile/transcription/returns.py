@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from xtc.core.errors import UserError
 from xtc.tile.transcription.exits import KernelEnd, exits
+from xtc.tile.transcription.slots import tuple_like
 from xtc.tile.values.arithmetic import cast, data, spread
 from xtc.tile.values.runtime import Data
 
@@ -89,7 +90,7 @@ def like(values: Sequence[Any]) -> Any:
     first = next((value for value in values if value is not None), None)
     if isinstance(first, tuple):
         same = [value for value in values if isinstance(value, tuple) and len(value) == len(first)]
-        return tuple(map(like, zip(*same, strict=True)))
+        return tuple_like(first, map(like, zip(*same, strict=True)))
     found = next((value for value in values if isinstance(value, Data)), None)
     if found is not None:
         return spread(cast(0, found.dtype), found.shape)
@@ -99,7 +100,7 @@ def like(values: Sequence[Any]) -> Any:
 def fitted(value: Any, wanted: Any) -> Any:
     """A value that a function returns, of the kind of the others. Raises UserError for another."""
     if isinstance(wanted, tuple) and isinstance(value, tuple) and len(wanted) == len(value):
-        return tuple(map(fitted, value, wanted))
+        return tuple_like(wanted, map(fitted, value, wanted))
     if not isinstance(wanted, Data):
         if value == wanted:
             return value

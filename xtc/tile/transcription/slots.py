@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,15 @@ class Slot:
         if isinstance(found, bool | int | float):
             found = data(found)
             self.hold(found)
+        if isinstance(found, Lost):
+            raise UserError(
+                f"'{self.key}' changes in a thread group, from one iteration to the next",
+                notes=["the threads outside of the group would have another value"],
+                hints=[
+                    "change it outside of the group, where all threads compute it, or write the "
+                    "loop within the group"
+                ],
+            )
         if not isinstance(found, Data):
             raise UserError(
                 f"'{self.key}' was run-time data before, and is {found!r} now",
@@ -121,7 +130,13 @@ class PartSlot(Slot):
     def hold(self, value: Data) -> None:
         """Replace the tuple."""
         whole = self.names[self.key]
-        self.names[self.key] = (*whole[: self.at], value, *whole[self.at + 1 :])
+        self.names[self.key] = tuple_like(whole, (*whole[: self.at], value, *whole[self.at + 1 :]))
+
+
+def tuple_like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of these parts, with the names of another one, if it has names."""
+    make: Callable[[Iterable[Any]], tuple[Any, ...]] = getattr(type(whole), "_make", tuple)
+    return make(parts)
 
 
 @dataclass(eq=False)
@@ -273,7 +288,12 @@ def forget_made(before: dict[int, tuple[Any, dict[Any, Any]]]) -> None:
 def _is_kept(before: dict[Any, Any], now: dict[Any, Any], key: Any) -> bool:
     if key not in before or key not in now:
         return False
-    return are_alike(before[key], now[key])
+    return are_alike(_before_groups(before[key]), _before_groups(now[key]))
+
+
+def _before_groups(value: Any) -> Any:
+    """The value in threads that were in none of the groups that set it."""
+    return _before_groups(value.before) if isinstance(value, Lost) else value
 
 
 def are_alike(left: Any, right: Any) -> bool:

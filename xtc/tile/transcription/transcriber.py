@@ -12,13 +12,14 @@ from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.mlir import InsertionPoint
-from xtc.tile.instructions.elements import bind_attribute, with_part
+from xtc.tile.instructions.elements import bind_attribute, of_kind, with_part
 from xtc.tile.instructions.groups import ThreadGroup, group_left
 from xtc.tile.transcription import branches
 from xtc.tile.transcription.block_prints import block_of, print_result
 from xtc.tile.transcription.choices import truth
 from xtc.tile.transcription.evaluation import Frame, bound_to, computed
-from xtc.tile.transcription.exits import KernelEnd, left_in_group
+from xtc.tile.transcription.exits import InnerFunction, KernelEnd, left_in_group
+from xtc.tile.transcription.functions import LocalFunction, require_local, signature_of
 from xtc.tile.transcription.kernel_ends import ENDED, Ends, ended_in
 from xtc.tile.transcription.loops import Loops
 from xtc.tile.transcription.returns import (
@@ -37,7 +38,7 @@ from xtc.tile.transcription.trials import Trial
 from xtc.tile.types import DataType
 from xtc.tile.values import arithmetic
 from xtc.tile.values.idioms import of_python
-from xtc.tile.values.runtime import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.values.runtime import Data, GlobalTensor, RegisterTensor, SharedTensor
 
 _DEEPEST = 64
 
@@ -53,12 +54,7 @@ class Transcriber(Loops):
         self, function: FunctionType, arguments: Sequence[Any], named: dict[str, Any]
     ) -> Any:
         """Transcribe a function and return its result. Raises KernelError, which quotes it."""
-        if len(self.frames) >= _DEEPEST:
-            raise UserError(
-                f"calls are nested {_DEEPEST} deep: a kernel cannot recurse",
-                notes=["methods are inlined where they are called"],
-                hints=["write a loop"],
-            )
+        self._require_depth()
         node, source = syntax_of(function)
         bound = bound_to(function, arguments, named)
         bound.apply_defaults()
@@ -70,6 +66,32 @@ class Transcriber(Loops):
             return self.frame.names.get(VALUE)
         finally:
             self.frames.pop()
+
+    def _innerfunction_statement(self, node: InnerFunction) -> None:
+        definition = node.definition
+        require_local(definition)
+        signature = signature_of(definition, self.evaluate)
+        run = partial(self._run_local, self.frame)
+        self.frame.names[definition.name] = LocalFunction(definition, signature, run)
+
+    def _run_local(self, outer: Frame, function: LocalFunction, given: dict[str, Any]) -> Any:
+        """Transcribe a call of a function that a kernel defines."""
+        self._require_depth()
+        seen = {name: value for name, value in outer.names.items() if name.isidentifier()}
+        self.frames.append(Frame(outer.function, outer.source, {**seen, **given}))
+        try:
+            self._function(function.definition)
+            return self.frame.names.get(VALUE)
+        finally:
+            outer.read |= self.frames.pop().read
+
+    def _require_depth(self) -> None:
+        if len(self.frames) >= _DEEPEST:
+            raise UserError(
+                f"calls are nested {_DEEPEST} deep: a kernel cannot recurse",
+                notes=["methods are inlined where they are called"],
+                hints=["write a loop"],
+            )
 
     def called(self, function: Any, given: Sequence[Any], made: Any) -> None:
         block = block_of(type(self.frames[0].names.get("self")))
@@ -168,8 +190,7 @@ class Transcriber(Loops):
             self.frame.names[name] = fitted(value, self.frame.result)
             return
         before = self.frame.names.get(name)
-        if isinstance(before, Scalar) and isinstance(value, int | float):
-            value = arithmetic.cast(value, before.dtype) if _fits(value, before.dtype) else value
+        value = of_kind(before, value)
         if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
             value = before if value is before else value.copy()
         self.frame.names[name] = value
@@ -262,18 +283,24 @@ class Transcriber(Loops):
         branches.branch(self._names(), truth(condition), bodies)
 
     def _with_statement(self, node: ast.With) -> None:
-        for entry in node.items:
-            group = self.evaluate(entry.context_expr)
-            if not isinstance(group, ThreadGroup):
-                raise UserError(
-                    f"'with' of {group!r} is not supported in a kernel",
-                    hints=["thread_group, single_thread, single_warp, warp_group"],
-                )
-            if entry.optional_vars is not None:
-                raise UserError("a thread group cannot have a name: omit 'as'")
-        if len(node.items) != 1:
-            raise UserError("write a separate 'with' for each group of threads")
-        branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
+        self._within(node.items, node.body)
+
+    def _within(self, items: Sequence[ast.withitem], body: Sequence[ast.stmt]) -> None:
+        """Transcribe the body of a thread group, or of several, one within the other."""
+        if not items:
+            self.block(body)
+            return
+        first, *rest = items
+        group = self.evaluate(first.context_expr)
+        if not isinstance(group, ThreadGroup):
+            raise UserError(
+                f"'with' of {group!r} is not supported in a kernel",
+                hints=["thread_group, single_thread, single_warp, warp_group"],
+            )
+        if first.optional_vars is not None:
+            raise UserError("a thread group cannot have a name: omit 'as'")
+        inner = partial(self._within, rest, body)
+        branches.group(self._names(), group.begin, group.size, inner)
 
 
 def _number(value: Any, target: ast.expr, kind: DataType) -> Any:
@@ -285,10 +312,6 @@ def _number(value: Any, target: ast.expr, kind: DataType) -> Any:
             hints=["self.cast(x, dtype=...) converts a tile, x[0].item() reads an element"],
         )
     return value
-
-
-def _fits(value: Any, dtype: DataType) -> bool:
-    return dtype.is_float() or isinstance(value, int)
 
 
 def kernel_returns() -> UserError:

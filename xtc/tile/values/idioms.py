@@ -33,6 +33,25 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "astype": "self.cast(x, dtype=...)",
         "size": "math.prod(x.shape)",
         "mma": "self.dot(a, b, c)",
+        "sigmoid": "1.0 / (1.0 + self.exp(-x))",
+        "relu": "self.maximum(x, 0.0)",
+        "pow": "x ** y",
+        "log1p": "self.log(1.0 + x)",
+        "permute": "self.transpose(x) exchanges two dimensions, s.permute(dims) those of memory",
+        "reduce": "self.sum, self.max, self.min, self.any and self.all; self.scan for prefixes",
+        **dict.fromkeys(("broadcast_to", "expand"), "operators broadcast; self.repeat(x, [2, 1])"),
+        **dict.fromkeys(
+            ("cat", "concatenate", "join", "stack"),
+            "assign parts of a tile: y[:, 0] = x, or store parts of a shared tensor",
+        ),
+        **dict.fromkeys(
+            ("gather", "take"),
+            "elements are read by number, x[i].item(); atomic.global_scatter_add of zeros returns "
+            "those at indices by output=",
+        ),
+        **dict.fromkeys(
+            ("sort", "topk"), "self.max and self.where select one after another, or write a network"
+        ),
         "softmax": "self.max, self.exp and self.sum compute it",
         "program_id": "self.blockIdx.x",
         "num_programs": "self.gridDim.x",
@@ -57,6 +76,11 @@ _NAMES: Mapping[str, str] = MappingProxyType(
             ("copy_async_bulk_shared_to_global", "copy_async_tensor_shared_to_global"),
             "self.tma.shared_to_global(src, dst, offsets)",
         ),
+        "copy_async_bulk_global_to_cluster_shared": (
+            "self.tma.global_to_shared(src=, dst=, offsets=, mbarrier=, multicast_mask=)"
+        ),
+        "tma.load": "self.tma.global_to_shared(src=, dst=, offsets=, mbarrier=)",
+        "tma.store": "self.tma.shared_to_global(src, dst, offsets)",
         **dict.fromkeys(("block_rank", "block_rank_in_cluster"), "self.cluster.blockRank"),
     }
 )
@@ -80,6 +104,9 @@ _ARGUMENTS: Mapping[str, str] = MappingProxyType(
         "keepdims": "it is called 'keepdim'",
         "offset": "it is called 'offsets', one for each dimension",
         "offsets": "index the tensor to choose a part of it: s[i], s[:, j]",
+        "parity": "it is called 'phase'",
+        "group_size": "it is called 'num_threads'",
+        "cta_mask": "it is called 'multicast_mask'",
         "mask": "elements outside of a tensor are read as 0, and not written",
         "other": "elements outside of a tensor are read as 0: choose others by self.where",
     }
@@ -180,9 +207,16 @@ def call_hints(problem: str, signature: inspect.Signature) -> list[str]:
 def not_in_group(group: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that a group of instructions, which has those `known`, lacks."""
     public = [each for each in known if not each.startswith("_")]
-    longer = [f"did you mean '{each}'?" for each in public if each.endswith(f"_{name}")][:1]
-    hints = [_NAMES[name]] if name in _NAMES else longer or did_you_mean(name, public)
+    longer = [f"did you mean '{each}'?" for each in public if _is_part(name, each)][:1]
+    known_as = _NAMES.get(f"{group}.{name}", _NAMES.get(name))
+    hints = [known_as] if known_as is not None else longer or did_you_mean(name, public)
     return UserError(f"'{group}.{name}' is not supported", hints=hints)
+
+
+def _is_part(name: str, other: str) -> bool:
+    """Whether one name has the words of the other at an end."""
+    short, long = sorted((name, other), key=len)
+    return long.endswith(f"_{short}") or long.startswith(f"{short}_")
 
 
 def name_hints(name: str) -> list[str]:

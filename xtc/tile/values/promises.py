@@ -27,6 +27,11 @@ _KINDS = {
         "the compiler relies on it, and a GPU does not check it",
         "launch the kernel with numbers for which it holds, or remove the assumption",
     ),
+    "element": _Broken(
+        "a view begins within an element",
+        "an untyped pointer counts bytes",
+        "add a multiple of the bytes of an element to the pointer",
+    ),
     "step": _Broken(
         "the step of a range is 0 or less",
         "a step that is known only at run time is 1 or more",

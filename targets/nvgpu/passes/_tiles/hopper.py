@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from xtc.ir.builders import control
@@ -47,6 +48,7 @@ class HopperLowerings(ABC):
     threads: int
     thread: Value
     values: dict[Value, Any]
+    unpinned: dict[Value, Any]
 
     @abstractmethod
     def value(self, old: Value) -> Any:
@@ -123,8 +125,18 @@ class HopperLowerings(ABC):
     def wgmma_fence(self, op: Operation) -> None:
         for sums in _sums_after(op):
             if sums in self.values:
-                self.values[sums] = pinned(self.values[sums])
+                before = self.values[sums]
+                self.unpinned.setdefault(sums, before)
+                self.values[sums] = pinned(before)
         nvvm.wgmma_fence_aligned()
+
+    @contextmanager
+    def in_block(self) -> Iterator[None]:
+        """Lower a block, whose fences pin accumulators for this block alone."""
+        outer, self.unpinned = self.unpinned, {}
+        yield
+        self.values.update(self.unpinned)
+        self.unpinned = outer
 
     def wgmma_commit(self, op: Operation) -> None:
         nvvm.wgmma_commit_group_sync_aligned()
