@@ -187,6 +187,9 @@ def test_float32_convolutions_read_tiles_in_shared_memory(devices: list[NvgpuDev
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_machine_code_of_a_layer_has_vectors_and_tensor_cores(arch: str, tmp_path: Path) -> None:
     code = machine_code(ptx_of(graph(LAYER, "float16", bias_and_relu), gpu(arch)), arch, tmp_path)
-    opcodes = code.opcodes()
-    assert any("MMA" in name for name in opcodes)
+    kernels = code.opcodes_of_kernels().values()
+    (patches,) = (found for found in kernels if not any("MMA" in name for name in found))
+    accesses = {name: count for name, count in patches.items() if name.startswith(("LDG", "STG"))}
+    assert accesses == {"LDG.E.128.CONSTANT": 1, "STG.E.128": 1}
+    assert len(kernels) == 2
     assert not any(code.spilled_bytes.values())
