@@ -112,8 +112,54 @@ def test_a_layer_runs_on_tensor_cores_with_its_epilogue(
     for device in devices:
         events = counted(device, graph(LAYER, dtype, then))
         assert sum(events[name] for name in EVENTS) >= 2 * 14 * 14 * 288 * 64 // (16 * 8 * 16)
-        # The border of zeros, the image inside it, the patches, and the contraction.
-        assert events["LAUNCHES"] == 4
+        # The patches, of the image without a border of zeros, and the contraction.
+        assert events["LAUNCHES"] == 2
+
+
+def test_patches_are_copied_by_16_bytes_from_the_image_without_its_border(
+    devices: list[NvgpuDevice],
+) -> None:
+    rows = LAYER.batch * LAYER.size**2
+    taps, result = rows * 9 * LAYER.channels * 2 // 16, rows * LAYER.filters * 2 // 16
+    for device in devices:
+        events = counted(device, graph(LAYER, "float16"))
+        assert events["GLOBAL_WRITES"] == taps + result
+        assert events["GLOBAL_WRITE_BYTES"] == 16 * (taps + result)
+        assert events["GLOBAL_READ_BYTES"] - events["ASYNC_COPY_BYTES"] == 16 * taps
+
+
+def test_patches_of_three_channels_are_padded_while_they_are_copied(
+    devices: list[NvgpuDevice],
+) -> None:
+    sizes = Convolution(1, 31, 3, 7, 64, stride=2, padding=3)
+    for device in devices:
+        events = counted(device, graph(sizes, "float16", bias_and_relu))
+        assert events["LAUNCHES"] == 3  # the patches, the padded filters, and the contraction
+        rows, taps = 16 * 16, 152
+        assert events["GLOBAL_WRITE_BYTES"] == 2 * (rows * taps + taps * 64 + rows * 64)
+
+
+@pytest.mark.parametrize("channels", [3, 32])
+def test_a_border_of_another_value_is_in_the_windows_only(
+    devices: list[NvgpuDevice], channels: int
+) -> None:
+    x = O.tensor((1, 14, 14, channels), "float16", name="X")
+    w = O.tensor((3, 3, channels, 32), "float16", name="W")
+    with O.graph(name="bordered") as built:
+        around = O.pad(x, ((0, 0), (2, 1), (1, 3), (0, 0)), value=3.0)
+        O.conv2d(around, w, stride=2, name="Y")
+    for device in devices:
+        events = counted(device, built.graph)
+        assert events["LAUNCHES"] == (2 if channels == 32 else 3)
+
+
+def test_a_padded_image_that_others_read_stays(devices: list[NvgpuDevice]) -> None:
+    x = O.tensor((1, 12, 12, 16), "float16", name="X")
+    w = O.tensor((3, 3, 16, 32), "float16", name="W")
+    with O.graph(name="shared") as built:
+        around = O.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        O.outputs(O.conv2d(around, w, name="Y"), O.exp(around, name="E"))
+    assert counted(devices[1], built.graph)["LAUNCHES"] == 5
 
 
 def test_windows_of_one_pixel_are_not_copied(devices: list[NvgpuDevice]) -> None:
@@ -141,6 +187,9 @@ def test_float32_convolutions_read_tiles_in_shared_memory(devices: list[NvgpuDev
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_machine_code_of_a_layer_has_vectors_and_tensor_cores(arch: str, tmp_path: Path) -> None:
     code = machine_code(ptx_of(graph(LAYER, "float16", bias_and_relu), gpu(arch)), arch, tmp_path)
-    opcodes = code.opcodes()
-    assert any("MMA" in name for name in opcodes)
+    kernels = code.opcodes_of_kernels().values()
+    (patches,) = (found for found in kernels if not any("MMA" in name for name in found))
+    accesses = {name: count for name, count in patches.items() if name.startswith(("LDG", "STG"))}
+    assert accesses == {"LDG.E.128.CONSTANT": 1, "STG.E.128": 1}
+    assert len(kernels) == 2
     assert not any(code.spilled_bytes.values())

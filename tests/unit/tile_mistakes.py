@@ -132,7 +132,7 @@ MISTAKES = [
     ("x = i[i]", "cannot be indexed by a register tensor", "an index is a number, as i[0].item()"),
     ("with self.single_warp(n): pass", "takes constant numbers of warps", "unroll='all'"),
     ("x = self.reshape_shared(s, [64])", "cannot have shape [64]", "take a part"),
-    ("self.atomic.global_add(gy, f, order=1)", "takes no argument 'order'", "the order of memory"),
+    ("self.atomic.global_add(gy, f, order=1)", "takes no argument 'order'", "the memory order"),
     ("self.tma.copy_async_tensor_commit_group()", "is not supported", "mean 'commit_group'?"),
     ("self.tma.load(gx, s)", "'tma.load' is not supported", "self.tma.global_to_shared(src="),
     ("x = self.sigmoid(f)", "no attribute 'sigmoid'", "1.0 / (1.0 + self.exp(-x))"),

@@ -13,14 +13,16 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.node_names import node_attributes
 from xtc.ir.analysis.structured import Structured, element_bits, shape_of, structured
 from xtc.ir.builders.generic import copy_body, generic
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import ACCESS_BYTES, GIB, H100
 from xtc_targets.nvgpu.passes._contractions.core_tiles import core_contraction, tile_of
-from xtc_targets.nvgpu.passes._contractions.flat_matrices import Flat, Group, flat, patches
+from xtc_targets.nvgpu.passes._contractions.flat_matrices import Flat, Group, flat
 from xtc_targets.nvgpu.passes._contractions.flat_readers import flatten_readers
 from xtc_targets.nvgpu.passes._contractions.mma_contraction import mma_contraction
+from xtc_targets.nvgpu.passes._contractions.patches import patches
 from xtc_targets.nvgpu.passes._contractions.zero_padding import padded
 from xtc_targets.nvgpu.passes._loop_parts import wider
 
@@ -38,17 +40,18 @@ class FlattenContractions(Pass):
           outs(%zeros : tensor<1x14x14x64xf32>)
         %r = linalg.generic ins(%c, %bias)
     After:
-        %p = linalg.generic ins(%x) outs(%e : tensor<1x14x14x3x3x32xf16>)
-        %a = tensor.collapse_shape %p : tensor<196x288xf16>
+        %a = scf.forall (%t) in (7056) { the 8 elements of %x for row %t / 36 .. }
+            : tensor<196x288xf16>
         %b = tensor.collapse_shape %w : tensor<288x64xf16>
         %c = linalg.generic ins(%a, %b) outs(%zeros : tensor<196x64xf32>) { mulf ; addf }
         %s = linalg.generic ins(%c, %bias)
         %r = tensor.expand_shape %s : tensor<1x14x14x64xf16>
 
     An operand whose windows overlap is first copied, each window as a row (the patches), if at
-    least 16 columns read a row. Other operands are reshaped, and so are the elementwise operations
-    that read the result, so that they remain the epilogue of the contraction. For tensor cores, a
-    copied row is padded with zeros to a multiple of 16 bytes.
+    least 16 columns read a row. A thread copies 16 bytes if the channels allow it. Windows of a
+    padded image are read from the image inside the border. Other operands are reshaped, and so are
+    the elementwise operations that read the result, so that they remain the epilogue of the
+    contraction. For tensor cores, a copied row is padded with zeros to a multiple of 16 bytes.
 
     Attributes:
         tf32: whether float32 operands may be rounded to TF32.
@@ -76,11 +79,11 @@ class FlattenContractions(Pass):
     def _rewrite(self, matrices: _Matrices) -> None:
         op = matrices.write()
         by_tiles = core_contraction(found) if (found := structured(op)) is not None else None
-        if mma_contraction(op, self.tf32) is not None:
-            matrices.pad_rows(op)
-        elif by_tiles is None or tile_of(by_tiles, self.sms) is None:
+        by_mma = mma_contraction(op, self.tf32) is not None
+        if not by_mma and (by_tiles is None or tile_of(by_tiles, self.sms) is None):
             op.erase()  # what it read is dead
             return
+        matrices.copy_operands(op, aligned=by_mma)
         flatten_readers(matrices.replace(op))
 
 
@@ -130,7 +133,7 @@ class _Matrices:
         )
 
     def write(self) -> Operation:
-        """Insert the multiplication of matrices."""
+        """Insert the multiplication of matrices; operands that are copied are still empty."""
         nest, ip = self.nest, InsertionPoint(self.nest.op)
         operands = [self._operand(number, ip) for number in (0, 1)]
         start = nest.op.operands[nest.destination]
@@ -143,26 +146,32 @@ class _Matrices:
         return op
 
     def _operand(self, number: int, ip: InsertionPoint) -> tuple[Value, list[Index]]:
-        found = self.operands[number]
+        found, source = self.operands[number], self.nest.op.operands[number]
         if found is not None:
-            return found.collapse(self.nest.op.operands[number], ip), list(found.row)
+            return found.collapse(source, ip), list(found.row)
         own = self.own[number]
-        copy = patches(self.nest, number, [self.groups[group] for group in own], ip)
-        return copy, [Index(((group, 1),), 0) for group in own]
+        sizes = [self.groups[group].extent(self.nest) for group in own]
+        return empty(sizes, source, ip), [Index(((group, 1),), 0) for group in own]
 
-    def pad_rows(self, op: Operation) -> None:
-        """Pad K with zeros if rows of a copied operand are not a multiple of 16 bytes."""
-        k = len(self.groups) - 1
-        nest = structured(op)
-        lanes = 8 * ACCESS_BYTES // element_bits(op.operands[0])
-        if nest is None or None not in self.operands or nest.extents[k] % lanes == 0:
+    def copy_operands(self, op: Operation, *, aligned: bool) -> None:
+        """Copy the windows; `aligned` pads K with zeros to a multiple of 16 bytes."""
+        if None not in self.operands:
             return
-        wide = -(-nest.extents[k] // lanes) * lanes
+        extents = [group.extent(self.nest) for group in self.groups]
+        lanes = 8 * ACCESS_BYTES // element_bits(op.operands[0])
+        if aligned:
+            extents[-1] = -(-extents[-1] // lanes) * lanes
         for number in (0, 1):
-            shape = shape_of(op.operands[number])
+            found, own = self.operands[number], self.own[number]
+            if found is None:
+                groups = [self.groups[group] for group in own]
+                sizes = [extents[group] for group in own]
+                op.operands[number] = patches(self.nest, number, groups, sizes, InsertionPoint(op))
+                continue
+            rows = [index.loop for index in found.row]
             sizes = [
-                wide if index.loop == k else size
-                for index, size in zip(nest.indices[number], shape, strict=True)
+                size if loop is None else extents[loop]
+                for loop, size in zip(rows, shape_of(op.operands[number]), strict=True)
             ]
             op.operands[number] = padded(op.operands[number], sizes, op)
 

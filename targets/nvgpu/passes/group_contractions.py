@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
-from xtc.ir.mlir import Operation, Value
+from xtc.ir.mlir import Operation
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._contractions.mma_contraction import (
     MmaContraction,
     epilogue_of,
     mma_contraction,
 )
+from xtc_targets.nvgpu.passes._contractions.zeros import is_zero
 from xtc_targets.nvgpu.passes._marks import mark, own_fill, separate
 
 
@@ -86,14 +87,6 @@ def zeros_of(view: FunctionView, contraction: MmaContraction) -> Operation | Non
     if nest is None or nest.op.name != "linalg.fill":
         return None
     return nest.op if is_zero(nest.op.operands[0]) else None
-
-
-def is_zero(value: Value) -> bool:
-    """Whether a value is the constant 0 of a float type."""
-    owner = value.owner
-    if getattr(owner, "name", "") != "arith.constant":
-        return False
-    return str(owner.attributes["value"]).startswith("0.000000e+00")
 
 
 def _reader(view: FunctionView, contraction: MmaContraction) -> Operation | None:

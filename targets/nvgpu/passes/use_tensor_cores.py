@@ -56,11 +56,11 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
 )
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
+from xtc_targets.nvgpu.passes._contractions.zeros import is_zero
 from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP, set_shape
 from xtc_targets.nvgpu.passes._marks import REDUCTION
 from xtc_targets.nvgpu.passes._pipelines.bulk_kernel import Budget
 from xtc_targets.nvgpu.passes._pipelines.declined import Declined
-from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.linalg_ops import node_id
 from xtc.ir.analysis.structured import Structured, shape_of
-from xtc.ir.attributes import DEVICE, node_id_attribute
-from xtc.ir.builders.generic import generic, yield_
-from xtc.ir.builders.slices import empty, tensor_type
-from xtc.ir.mlir import Attribute, InsertionPoint, UnitAttr, Value, tensor
+from xtc.ir.builders.slices import tensor_type
+from xtc.ir.mlir import InsertionPoint, Value, tensor
 
 Row = Sequence[Index]
 
@@ -102,32 +99,3 @@ def _loop(nest: Structured, index: Index) -> int | None:
     """The loop that walks a dimension alone; loops with a single iteration do not count."""
     factors = [term for term in index.factors if nest.extents[term[0]] > 1] or index.factors[:1]
     return Index(tuple(factors), index.offset).loop
-
-
-def patches(nest: Structured, number: int, groups: Sequence[Group], ip: InsertionPoint) -> Value:
-    """A copy of an operand as a matrix: element (g0, g1, ..) is what the loops of these groups
-    read."""
-    loops = [loop for group in groups for loop in group.loops]
-    names = [loops.index(loop) if loop in loops else 0 for loop in range(len(nest.extents))]
-    source = nest.op.operands[number]
-    row = [index.renamed(names) for index in nest.indices[number]]
-    own = [Index(((position, 1),), 0) for position in range(len(loops))]
-    into = empty([nest.extents[loop] for loop in loops], source, ip)
-    op = generic([(source, row), (into, own)], len(loops), (), _names(nest), ip)
-    body = op.regions[0].blocks[0]
-    yield_([body.arguments[0]], InsertionPoint(body))
-    counts, first = [len(group.loops) for group in groups], 0
-    dims = []
-    for count in counts:
-        dims.append(tuple(range(first, first + count)))
-        first += count
-    return Flat(tuple(dims), ()).collapse(op.results[0], ip)
-
-
-def _names(nest: Structured) -> Mapping[str, Attribute]:
-    found: dict[str, Attribute] = {}
-    if (name := node_id(nest.op)) is not None:
-        found[node_id_attribute(f"{name}.patches")] = UnitAttr.get()
-    if nest.device is not None:
-        found[DEVICE] = nest.op.attributes[DEVICE]
-    return found
