@@ -85,14 +85,14 @@ def scheduled(options: NvgpuOptions) -> Stage:
             # Other contractions: make rows contiguous, then choose tiles.
             TransposeOperands(),
             ScheduleContractions(machine.sms),
+            # The remaining operations are reductions and elementwise operations. The former begin
+            # with a value in a register, and apply the latter to their results.
+            SplitReductions(machine.sms),
+            GroupReductions(),
             VectorizeElementwise(machine.sms),
             ApplySchedules(levels=2),
-            # The remaining operations are reductions.
-            SplitReductions(machine.sms),
             "canonicalize",
             "cse",
-            # They begin with a value in a register instead of a kernel that fills the result.
-            GroupReductions(),
         ),
     )
 

@@ -72,6 +72,55 @@ def test_operators_with_rows(
     assert counted(simulator, graph(operator, shape))["SHUFFLES"] > 0
 
 
+def scaled_maxima(x: Tensor) -> Tensor:
+    scale = O.tensor((x.shape[0], x.shape[2]), str(x.dtype), name="scale")
+    return O.tanh(O.mul(O.reduce_max(x, axes=[1]), scale), name="Y")
+
+
+def transposed_sums(x: Tensor) -> Tensor:
+    return O.transpose(O.abs(O.reduce_sum(x, axes=[2])), (1, 0), name="Y")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("operator", "shape"),
+    [
+        (lambda x: O.relu(O.reduce_mean(x, axes=[1])), (7, 300)),  # threads share rows
+        (lambda x: O.reduce_mean(x, axes=[1]), (40, 50)),
+        (lambda x: O.neg(O.reduce_sum(x, axes=[1])), (33, 9)),  # a thread per row
+        (scaled_maxima, (3, 50, 40)),  # warps read columns
+        (transposed_sums, (5, 6, 70)),
+        (transposed_sums, (6, 6, 9)),
+        (lambda x: O.exp(O.reduce_mean(x)), (90,)),
+        (lambda x: O.relu(O.avg_pool2d(x, 3)), (2, 9, 12, 5)),
+    ],
+)
+def test_a_reduction_and_the_operators_on_its_result_are_a_kernel(
+    simulator: NvgpuDevice, operator: Operator, shape: tuple[int, ...], dtype: str
+) -> None:
+    assert counted(simulator, graph(operator, shape, dtype))["LAUNCHES"] == 1
+
+
+def test_a_result_with_two_readers_is_stored(simulator: NvgpuDevice) -> None:
+    def twice(x: Tensor) -> None:
+        sums = O.reduce_sum(x, axes=[1], name="S")
+        O.outputs(sums, O.exp(sums, name="Y"))
+
+    assert counted(simulator, graph(twice, (7, 40)))["LAUNCHES"] == 2
+
+
+@pytest.mark.parametrize("groups", [1, 24])
+def test_a_grouped_convolution_of_threads_applies_its_bias(
+    simulator: NvgpuDevice, groups: int
+) -> None:
+    def layer(x: Tensor) -> Tensor:
+        w = O.tensor((3, 3, 24 // groups, 24 if groups > 1 else 2), "float16", name="W")
+        y = O.conv2d(x, w, groups=groups)
+        return O.relu(O.add(y, O.tensor((y.shape[3],), "float16", name="B")), name="Y")
+
+    assert counted(simulator, graph(layer, (2, 7, 9, 24), "float16"))["LAUNCHES"] == 1
+
+
 def test_a_pooled_part_of_a_larger_tensor_has_a_thread_per_element(
     simulator: NvgpuDevice,
 ) -> None:

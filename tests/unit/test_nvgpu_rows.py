@@ -142,7 +142,6 @@ def test_a_barrier_is_needed_only_between_warps(simulator: NvgpuDevice) -> None:
     [
         (lambda x: O.softmax(x, axis=0), (40, 50)),  # strided
         (O.softmax, (2, 40000)),  # too long for the registers of a block
-        (lambda x: O.reduce_mean(x, axes=[1]), (40, 50)),  # nothing is read twice
         (two_columns_of_a_part, (6, 4, 8)),  # columns are apart in memory
     ],
 )

@@ -10,8 +10,8 @@ from xtc.ir.attributes import KERNEL
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView
 
 REDUCTION = "nvgpu.reduction"
-"""Attribute of a reduction in a kernel with the fill of its destination: a unit. Written by
-group-reductions, read by use-tensor-cores and reduce-in-blocks."""
+"""Attribute of a reduction in a kernel with the fill of its destination, and of its epilogue: a
+unit. Written by group-reductions, read by use-tensor-cores and reduce-in-blocks."""
 
 
 def first_free_mark(view: FunctionView) -> int:

@@ -7,19 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import (
-    Structured,
-    body_operations,
-    element_bits,
-    is_shaped,
-    is_used,
-)
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits
 from xtc.ir.builders.affine import delinearized
-from xtc.ir.builders.numbers import index_constant, linear_offset
-from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import InsertionPoint, Operation, Type, Value, memref
 from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes import _elements as elements
+from xtc_targets.nvgpu.passes._epilogue import Epilogue
 from xtc_targets.nvgpu.passes._kernels import WARP
 
 _COMBINING = frozenset(
@@ -43,12 +36,14 @@ class Reduction:
         combine: the operation that combines the accumulator with an element.
         element: the value of that element in the body.
         start: the initial value of each result; None if the result has it.
+        epilogue: an operation on the results, which are not stored then.
     """
 
     nest: Structured
     combine: Operation
     element: Value
     start: Value | None = None
+    epilogue: Epilogue | None = None
 
     @property
     def rows(self) -> int:
@@ -104,18 +99,9 @@ class Reduction:
 
     def value(self, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
         """The element of a row that the body computes at these loop indices."""
-        arguments = list(self.nest.body.arguments)[:-1]
-        values = {
-            argument: _loaded(self.nest, n, counters, ip)
-            for n, argument in enumerate(arguments)
-            if is_used(argument)
-        }
-        for op in body_operations(self.nest.op)[:-1]:
-            if op != self.combine:
-                copy = op.clone(ip=ip).operation
-                for number, operand in enumerate(copy.operands):
-                    copy.operands[number] = values.get(operand, operand)
-                values.update(zip(op.results, copy.results, strict=True))
+        values = elements.inputs(self.nest, counters, ip)
+        *ops, _ = body_operations(self.nest.op)
+        elements.compute([op for op in ops if op != self.combine], values, ip)
         return values.get(self.element, self.element)
 
     @property
@@ -126,45 +112,29 @@ class Reduction:
     def accumulate(self, row: Value, total: Value, ip: InsertionPoint) -> None:
         """Combine `total` with the result of row number `row`."""
         counters = counters_of(self.nest, self.nest.out, row, ip)
-        buffer, indices = self._destination(counters, ip)
-        before = memref.load(buffer, indices, ip=ip) if self.start is None else self.start
-        memref.store(self.combined(before, total, ip), buffer, indices, ip=ip)
+        before = self.start
+        if before is None:
+            before = memref.load(*self._destination(counters, ip), ip=ip)
+        self.store(counters, self.combined(before, total, ip), ip)
 
     def store(self, counters: Mapping[int, Value], total: Value, ip: InsertionPoint) -> None:
-        """Store the result at these loop indices."""
+        """Store the result at these loop indices, or what the epilogue computes from it."""
         buffer, indices = self._destination(counters, ip)
-        memref.store(total, buffer, indices, ip=ip)
+        if self.epilogue is None:
+            memref.store(total, buffer, indices, ip=ip)
+        else:
+            self.epilogue.store(indices, total, ip)
 
     def _destination(
         self, counters: Mapping[int, Value], ip: InsertionPoint
     ) -> tuple[Value, list[Value]]:
-        number = self.nest.destination
-        indices = [_position(index, counters, ip) for index in self.nest.indices[number]]
-        return self.nest.op.operands[number], indices
+        return elements.location(self.nest, self.nest.destination, counters, ip)
 
     def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
         """The combination of two values."""
         copy = self.combine.clone(ip=ip).operation
         copy.operands[0], copy.operands[1] = a, b
         return copy.results[0]
-
-
-def _loaded(
-    nest: Structured, number: int, counters: Mapping[int, Value], ip: InsertionPoint
-) -> Value:
-    """The element of an operand at these loop indices; a scalar unchanged."""
-    buffer = nest.op.operands[number]
-    if not is_shaped(buffer):
-        return buffer
-    indices = [_position(index, counters, ip) for index in nest.indices[number]]
-    return memref.load(buffer, indices, ip=ip)
-
-
-def _position(index: Index, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
-    """An index of an operand."""
-    terms: list[tuple[Offset, int]] = [(counters[loop], factor) for loop, factor in index.factors]
-    found = linear_offset([*terms, (index.offset, 1)], ip)
-    return index_constant(found, ip) if isinstance(found, int) else found
 
 
 def reduction_of(nest: Structured) -> Reduction | None:

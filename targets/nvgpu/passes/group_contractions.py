@@ -9,12 +9,9 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.mlir import Operation
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._contractions.mma_contraction import (
-    MmaContraction,
-    epilogue_of,
-    mma_contraction,
-)
+from xtc_targets.nvgpu.passes._contractions.mma_contraction import MmaContraction, mma_contraction
 from xtc_targets.nvgpu.passes._contractions.zeros import is_zero
+from xtc_targets.nvgpu.passes._epilogue import only_reader
 from xtc_targets.nvgpu.passes._marks import mark, own_fill, separate
 
 
@@ -54,12 +51,11 @@ class GroupContractions(Pass):
             zeros = None if contraction is None else zeros_of(view, contraction)
             if contraction is None or zeros is None:
                 continue
-            reader = _reader(view, contraction)
-            if reader is not None and reader in taken:
-                reader = None
-            if reader is not None:
-                taken.add(reader)
-            groups.append(_Group(contraction, zeros, reader))
+            reader = only_reader(view, contraction.nest)
+            op = None if reader is None or reader.op in taken else reader.op
+            if op is not None:
+                taken.add(op)
+            groups.append(_Group(contraction, zeros, op))
         return groups
 
 
@@ -87,14 +83,3 @@ def zeros_of(view: FunctionView, contraction: MmaContraction) -> Operation | Non
     if nest is None or nest.op.name != "linalg.fill":
         return None
     return nest.op if is_zero(nest.op.operands[0]) else None
-
-
-def _reader(view: FunctionView, contraction: MmaContraction) -> Operation | None:
-    """The consumer that can be the contraction's epilogue."""
-    uses = view.uses.get(contraction.nest.result, [])
-    if len(uses) != 1:
-        return None
-    nest = view.nests.get(uses[0][0])
-    if nest is None or nest.device != contraction.nest.device:
-        return None
-    return nest.op if epilogue_of(nest, contraction.nest.result) else None

@@ -16,6 +16,7 @@ from xtc.ir.mlir import (
     InsertionPoint,
     MemRefType,
     Operation,
+    OpResult,
     Value,
     all_operations,
     arith,
@@ -25,6 +26,7 @@ from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._epilogue import Epilogue, epilogue_of
 from xtc_targets.nvgpu.passes._kernels import GRID, WARP, acting_operations
 from xtc_targets.nvgpu.passes._marks import REDUCTION
 from xtc_targets.nvgpu.passes._numbered_loops import where_below
@@ -34,6 +36,7 @@ from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, 
 _BUSY = 1024
 """Threads per multiprocessor that hide latency if each reads 4 bytes at a time, a few at once."""
 
+_WITH_FILL, _WITH_EPILOGUE = 2, 3  # operations of a kernel that access memory
 _GROUPS = 8  # warps that share the columns of a block
 
 
@@ -59,6 +62,9 @@ class ReduceInBlocks(Pass):
 
         scf.parallel (%row) = (0) to (8) { %s = scf.for iter_args(%initial) ; memref.store %s, %r }
 
+    An elementwise operation on the results, the epilogue, is computed in registers before the
+    store.
+
     The order of the reduction changes. Rows of fewer than 32 elements keep their loop. So do
     strided reductions with enough rows for all multiprocessors.
 
@@ -80,16 +86,16 @@ class ReduceInBlocks(Pass):
                     self._share(kernel)
 
     def _share(self, kernel: Operation) -> None:
-        fill, op = _reduction_in(kernel)
-        nest = None if op is None else structured(op)
+        group = _group_in(kernel)
+        nest = None if group is None else structured(group.op)
         reduction = None if nest is None else reduction_of(nest)
-        if reduction is None:
+        if group is None or reduction is None:
             _require_no_group(kernel)
             return
-        if fill is not None:
-            reduction = replace(reduction, start=fill.operands[0])
+        if group.fill is not None:
+            reduction = replace(reduction, start=group.fill.operands[0], epilogue=group.epilogue)
         threads = reduction.threads(self.sms * _BUSY)
-        if threads == 1 and fill is None:
+        if threads == 1 and group.fill is None:
             return
         with reduction.nest.op.location:
             if threads == 1:
@@ -98,9 +104,7 @@ class ReduceInBlocks(Pass):
                 _Columns(reduction).write()
             else:
                 _Rows(reduction, threads).write()
-        reduction.nest.op.erase()
-        if fill is not None:
-            fill.erase()
+        group.erase()
 
 
 def _require_no_group(kernel: Operation) -> None:
@@ -113,15 +117,52 @@ def _require_no_group(kernel: Operation) -> None:
         )
 
 
-def _reduction_in(kernel: Operation) -> tuple[Operation | None, Operation | None]:
-    """The fill that group-reductions marked, and the only other operation that accesses memory."""
+@dataclass(frozen=True)
+class _Group:
+    """The operations of a kernel that access memory.
+
+    Attributes:
+        op: the reduction.
+        fill: the fill of its destination that group-reductions marked.
+        epilogue: the operation on its result, likewise.
+    """
+
+    op: Operation
+    fill: Operation | None = None
+    epilogue: Epilogue | None = None
+
+    def erase(self) -> None:
+        """Erase the operations, and the buffer of a result that only the epilogue reads."""
+        result = self.op.operands[len(self.op.operands) - 1]
+        if self.epilogue is not None:
+            self.epilogue.nest.op.erase()
+        self.op.erase()
+        if self.fill is not None:
+            self.fill.erase()
+        if self.epilogue is not None and isinstance(result, OpResult):
+            result.owner.erase()
+
+
+def _group_in(kernel: Operation) -> _Group | None:
+    """The reduction of a kernel, if the kernel has no other operations than those of a group."""
     # A window of a pooling, which is never read, may be a buffer of the kernel.
     acting = [op for op in acting_operations(kernel) if not is_allocation(op)]
-    if len(acting) == 2 and acting[0].name == "linalg.fill":
-        fill, op = acting
-        if op.name.startswith("linalg.") and list(op.operands)[-1] == fill.operands[1]:
-            return fill, op
-    return None, acting[0] if len(acting) == 1 else None
+    if len(acting) == 1:
+        return _Group(acting[0])
+    if len(acting) not in (_WITH_FILL, _WITH_EPILOGUE) or acting[0].name != "linalg.fill":
+        return None
+    fill, op, *more = acting
+    result = fill.operands[1]
+    if not op.name.startswith("linalg.") or list(op.operands)[-1] != result:
+        return None
+    if not more:
+        return _Group(op, fill)
+    nest = structured(more[0])
+    if nest is None or REDUCTION not in nest.op.attributes:
+        return None
+    if not epilogue_of(nest, result, permuted=True):
+        return None
+    return _Group(op, fill, Epilogue(nest, list(more[0].operands).index(result)))
 
 
 @dataclass(frozen=True)

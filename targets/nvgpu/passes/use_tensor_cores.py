@@ -39,11 +39,7 @@ from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import load_tile_dialect
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._contractions.bulk_contraction import BulkContraction, Divided
-from xtc_targets.nvgpu.passes._contractions.mma_contraction import (
-    MmaContraction,
-    epilogue_of,
-    mma_contraction,
-)
+from xtc_targets.nvgpu.passes._contractions.mma_contraction import MmaContraction, mma_contraction
 from xtc_targets.nvgpu.passes._contractions.mma_loop import MmaLoop
 from xtc_targets.nvgpu.passes._contractions.mma_operand import GlobalOperand, operand_of
 from xtc_targets.nvgpu.passes._contractions.mma_result import Result, write_result
@@ -57,6 +53,7 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
 from xtc_targets.nvgpu.passes._contractions.zeros import is_zero
+from xtc_targets.nvgpu.passes._epilogue import epilogue_of
 from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP, set_shape
 from xtc_targets.nvgpu.passes._marks import REDUCTION
 from xtc_targets.nvgpu.passes._pipelines.bulk_kernel import Budget

@@ -7,13 +7,10 @@ import math
 from dataclasses import dataclass
 
 from xtc.ir.analysis.contractions import contraction
-from xtc.ir.analysis.structured import Structured, body_operations, structured
-from xtc.ir.mlir import Operation, Value
+from xtc.ir.analysis.structured import Structured, structured
+from xtc.ir.mlir import Operation
 from xtc_targets.nvgpu.passes._contractions.mma_tiling import Sizes
 from xtc_targets.nvgpu.passes._tiles.mma_kind import KINDS, TRANSPOSABLE_BYTES, Kind
-
-_ELEMENTWISE = ("arith.", "math.")
-"""Operations that apply to tiles as well as to scalars, and thus may form an epilogue."""
 
 _SMALLEST = 16
 """The minimum extent of K and of the larger one of M and N: below it a tile is mostly padding, or
@@ -95,19 +92,3 @@ def _kind(op: Operation, tf32: bool) -> Kind | None:
     if kind is None or (kind.name == "tf32" and not tf32):
         return None
     return kind if str(op.operands[2].type.element_type) == "f32" else None
-
-
-def epilogue_of(nest: Structured | None, value: Value) -> bool:
-    """Whether an operation computes each element of its result from the same element of `value`.
-
-    It may have other operands, such as a bias.
-    """
-    if nest is None or nest.reductions or nest.op.name != "linalg.generic":
-        return False
-    operands = list(nest.op.operands)
-    if operands[: nest.destination].count(value) != 1 or nest.reads_destination:
-        return False
-    own = nest.indices[operands.index(value)]
-    *ops, _ = body_operations(nest.op)
-    scalars = all(not op.regions and op.name.startswith(_ELEMENTWISE) for op in ops)
-    return scalars and own == nest.indices[nest.destination] and len(own) == len(nest.extents)

@@ -170,3 +170,33 @@ func.func @filled_and_short(%a: memref<8x5xf32, 1>, %r: memref<8xf32, 1>) {
   }
   return
 }
+
+// The epilogue that group-reductions marked is computed from the sum in a register.
+// CHECK-LABEL: func.func @epilogue(
+// CHECK-NOT:   memref.alloc
+// CHECK:       scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c0{{.*}}, %c0{{.*}}) to (%c8{{.*}}, %c4{{.*}}) step
+// CHECK:         %[[SUM:.*]] = scf.for
+// CHECK:         %[[BIAS:.*]] = memref.load %arg1[%[[I]]]
+// CHECK:         %[[RESULT:.*]] = arith.addf %[[SUM]], %[[BIAS]]
+// CHECK:         memref.store %[[RESULT]], %arg2[%[[J]], %[[I]]]
+// CHECK-NOT:   linalg
+func.func @epilogue(%a: memref<8x4x5xf32, 1>, %b: memref<8xf32, 1>, %r: memref<4x8xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<8x4xf32, 1>
+  linalg.fill ins(%zero : f32) outs(%s : memref<8x4xf32, 1>)
+  linalg.generic {nvgpu.reduction, indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a : memref<8x4x5xf32, 1>) outs(%s : memref<8x4xf32, 1>) {
+  ^bb0(%x: f32, %y: f32):
+    %t = arith.addf %y, %x : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {nvgpu.reduction, indexing_maps = [affine_map<(j, i) -> (i, j)>, affine_map<(j, i) -> (i)>, affine_map<(j, i) -> (j, i)>],
+    iterator_types = ["parallel", "parallel"]}
+    ins(%s, %b : memref<8x4xf32, 1>, memref<8xf32, 1>) outs(%r : memref<4x8xf32, 1>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %t = arith.addf %x, %y : f32
+    linalg.yield %t : f32
+  }
+  return
+}
