@@ -109,6 +109,21 @@ def test_a_result_with_two_readers_is_stored(simulator: NvgpuDevice) -> None:
     assert counted(simulator, graph(twice, (7, 40)))["LAUNCHES"] == 2
 
 
+def resampled(x: Tensor, taps: int) -> Tensor:
+    positions = O.tensor((taps, 11), "int32", name="positions")
+    weights = O.tensor((taps, 11), str(x.dtype), name="weights")
+    return O.relu(O.resample(x, positions, weights, axis=1), name="Y")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("taps", [1, 2, 40])
+def test_a_reduction_over_gathered_elements_is_a_kernel(
+    simulator: NvgpuDevice, taps: int, dtype: str
+) -> None:
+    made = graph(lambda x: resampled(x, taps), (2, 7, 5, 3), dtype)
+    assert counted(simulator, made)["LAUNCHES"] == 1
+
+
 @pytest.mark.parametrize("groups", [1, 24])
 def test_a_grouped_convolution_of_threads_applies_its_bias(
     simulator: NvgpuDevice, groups: int

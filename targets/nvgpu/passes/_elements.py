@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from xtc.ir.analysis.structured import Structured, is_shaped, is_used
 from xtc.ir.builders.numbers import index_constant, linear_offset
 from xtc.ir.builders.slices import Offset
-from xtc.ir.mlir import InsertionPoint, Operation, Value, memref
+from xtc.ir.mlir import InsertionPoint, IntegerAttr, Operation, Value, memref
 
 
 def inputs(
@@ -22,9 +22,17 @@ def inputs(
     }
 
 
-def compute(ops: Iterable[Operation], values: dict[Value, Value], ip: InsertionPoint) -> None:
+def compute(
+    ops: Iterable[Operation],
+    values: dict[Value, Value],
+    counters: Mapping[int, Value],
+    ip: InsertionPoint,
+) -> None:
     """Copy operations of a body to `ip`, and add their results to `values`."""
     for op in ops:
+        if op.name == "linalg.index":
+            values[op.results[0]] = counters[IntegerAttr(op.attributes["dim"]).value]
+            continue
         copy = op.clone(ip=ip).operation
         for number, operand in enumerate(copy.operands):
             copy.operands[number] = values.get(operand, operand)

@@ -68,7 +68,7 @@ class Epilogue:
         values = elements.inputs(self.nest, counters, ip, but=self.number)
         values[self.nest.body.arguments[self.number]] = value
         *ops, end = body_operations(self.nest.op)
-        elements.compute(ops, values, ip)
+        elements.compute(ops, values, counters, ip)
         result = values.get(end.operands[0], end.operands[0])
         to = elements.location(self.nest, self.nest.destination, counters, ip)
         memref.store(result, *to, ip=ip)

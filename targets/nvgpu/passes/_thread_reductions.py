@@ -22,7 +22,7 @@ _COMBINING = frozenset(
         *("addi", "muli", "maxsi", "minsi", "maxui", "minui", "andi", "ori"),
     )
 )
-_PURE = ("arith.", "math.")
+_PURE = ("arith.", "math.", "linalg.index", "tensor.extract", "memref.load")
 _MOST = 256  # threads per row: eight warps
 _EACH = 4  # minimum elements per thread, if more threads than a warp share a row
 
@@ -101,7 +101,7 @@ class Reduction:
         """The element of a row that the body computes at these loop indices."""
         values = elements.inputs(self.nest, counters, ip)
         *ops, _ = body_operations(self.nest.op)
-        elements.compute([op for op in ops if op != self.combine], values, ip)
+        elements.compute([op for op in ops if op != self.combine], values, counters, ip)
         return values.get(self.element, self.element)
 
     @property

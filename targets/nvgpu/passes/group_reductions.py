@@ -72,7 +72,7 @@ def _groups(view: FunctionView) -> list[_Group]:
     """All groups, found before marking, since changing an operation changes its hash."""
     groups: list[_Group] = []
     taken: set[Operation] = set()
-    for nest in view.nests.values():
+    for nest in (*view.nests.values(), *view.indexed.values()):
         fill = view.producers.get(nest.op.operands[nest.destination])
         if fill is None or fill.name != "linalg.fill" or not nest.reductions:
             continue

@@ -25,6 +25,7 @@ class FunctionView:
         producers: for each value, the operation of `ops` that computes it.
         nests: the operations of `ops` on tensors that may be rewritten as loop nests. Operations
             with a user's schedule, marked for one kernel, or with a `linalg.index` are excluded.
+        indexed: the same for operations with a `linalg.index`.
     """
 
     ops: list[Operation] = field(default_factory=list)
@@ -32,6 +33,7 @@ class FunctionView:
     positions: dict[Operation, int] = field(default_factory=dict)
     producers: dict[Value, Operation] = field(default_factory=dict)
     nests: dict[Operation, Structured] = field(default_factory=dict)
+    indexed: dict[Operation, Structured] = field(default_factory=dict)
 
     def nest_of(self, value: Value) -> Structured | None:
         """The loop nest that computes the value, or None."""
@@ -127,7 +129,8 @@ def _view(around: Operation) -> FunctionView:
         elif op.parent == around and op != around:
             _add(view, op)
     for op in counted:
-        view.nests.pop(op, None)
+        if (nest := view.nests.pop(op, None)) is not None:
+            view.indexed[op] = nest
     return view
 
 

@@ -97,3 +97,23 @@ func.func @broadcast(%a: tensor<8x40xf32>) -> tensor<8x40xf32> {
   } -> tensor<8x40xf32>
   return %r : tensor<8x40xf32>
 }
+
+// The elements may be gathered by the values of indices.
+// CHECK-LABEL: func.func @gathered(
+// CHECK:       linalg.fill {xtc.kernel = 0 : i64}
+// CHECK-NEXT:  linalg.generic {{.*}} attrs = {nvgpu.reduction, xtc.kernel = 0 : i64}
+func.func @gathered(%a: tensor<9x8xf32>, %at: tensor<6x2xindex>) -> tensor<6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>],
+       iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%at : tensor<6x2xindex>) outs(%z : tensor<6x8xf32>) {
+  ^bb0(%x: index, %t: f32):
+    %j = linalg.index 1 : index
+    %v = tensor.extract %a[%x, %j] : tensor<9x8xf32>
+    %u = arith.addf %t, %v : f32
+    linalg.yield %u : f32
+  } -> tensor<6x8xf32>
+  return %s : tensor<6x8xf32>
+}

@@ -200,3 +200,25 @@ func.func @epilogue(%a: memref<8x4x5xf32, 1>, %b: memref<8xf32, 1>, %r: memref<4
   }
   return
 }
+
+// Loop indices in the body are those of the thread.
+// CHECK-LABEL: func.func @gathered(
+// CHECK:       scf.parallel (%[[I:.*]], %[[J:.*]]) = (%c0{{.*}}, %c0{{.*}}) to (%c6{{.*}}, %c8{{.*}}) step
+// CHECK:         scf.for %[[K:.*]] = {{.*}} iter_args
+// CHECK:           %[[AT:.*]] = memref.load %arg1[%[[I]], %[[K]]]
+// CHECK:           memref.load %arg0[%[[AT]], %[[J]]]
+// CHECK-NOT:   linalg
+func.func @gathered(%a: memref<9x8xf32, 1>, %at: memref<6x2xindex, 1>, %r: memref<6x8xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%r : memref<6x8xf32, 1>)
+  linalg.generic {nvgpu.reduction, indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%at : memref<6x2xindex, 1>) outs(%r : memref<6x8xf32, 1>) {
+  ^bb0(%x: index, %t: f32):
+    %j = linalg.index 1 : index
+    %v = memref.load %a[%x, %j] : memref<9x8xf32, 1>
+    %u = arith.addf %t, %v : f32
+    linalg.yield %u : f32
+  }
+  return
+}
