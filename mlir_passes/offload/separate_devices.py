@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.node_names import node_of
+from xtc.ir.analysis.node_names import nodes_of
 from xtc.ir.attributes import DEVICE, NODES
 from xtc.ir.builders.functions import declaration
 from xtc.ir.mlir import (
@@ -95,4 +95,4 @@ def _declare(function: Operation) -> None:
 
 def _nodes(function: Operation) -> list[str]:
     computing = (op for op in all_operations(function) if op.name.startswith(_COMPUTING))
-    return [name for name in dict.fromkeys(map(node_of, computing)) if name]
+    return list(dict.fromkeys(name for op in computing for name in nodes_of(op) if name))

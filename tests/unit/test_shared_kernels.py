@@ -80,3 +80,14 @@ def test_a_fault_names_the_operator_of_the_launch() -> None:
                 module(**given)
     assert "kernel 'net_nvgpu0_0'" in failed.value.what
     assert "the kernel was launched for operator 'layer3'" in failed.value.notes
+
+
+def test_a_profile_lists_the_operators_of_an_epilogue_on_their_device() -> None:
+    a, b = O.tensor((32, 64), "float16", name="A"), O.tensor((64, 48), "float16", name="B")
+    with O.graph(name="layer") as gb:
+        O.relu(O.add(O.matmul(a, b), 1.0), name="Y")
+    with NvgpuDevice() as gpu, xtc.compile(gb.graph, target=gpu) as module:
+        profile = module.profile(repeat=1)
+    (computed,) = profile.devices[0].operators
+    assert (computed.name, computed.computes) == ("Y", ("matmul", "add", "relu"))
+    assert not profile.operators  # on the host
