@@ -40,6 +40,7 @@ from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 from xtc_targets.nvgpu.passes.place_tile_buffers import PlaceTileBuffers
 from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
+from xtc_targets.nvgpu.passes.roll_elementwise import RollElementwise
 from xtc_targets.nvgpu.passes.saturate_conversions import SaturateConversions
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
 from xtc_targets.nvgpu.passes.split_contractions import SplitContractions
@@ -246,6 +247,7 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
                 "offloaded",
                 (
                     LowerTiles(hopper),
+                    RollElementwise(),
                     SplitThreadVectors(),
                     "canonicalize{top-down=false}",
                     "cse",
