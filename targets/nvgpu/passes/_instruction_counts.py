@@ -19,6 +19,7 @@ LIBRARY = MappingProxyType(
         "erf": (27, 60),
         "erfc": (54, 104),
         "pow": (104, 241),
+        "rsqrt": (1, 1),
         "sin": (89, 211),
         "cos": (90, 212),
         "tan": (89, 219),
@@ -46,7 +47,6 @@ _SEQUENCES = MappingProxyType(
     {
         "arith.divf": 17,
         "math.sqrt": 14,
-        "math.rsqrt": 31,
         **dict.fromkeys(("arith.divsi", "arith.divui", "arith.remsi", "arith.remui"), 30),
     }
 )
