@@ -18,12 +18,20 @@ TO_MEMREFS = (
 )
 """Lowers tensors to buffers, arguments of functions included."""
 
-NO_BF16 = (
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
-    ExpandBf16(roundings=True),
-    Bf16ToBits(),
-)
-"""Removes bfloat16 before LLVM; operations that do not round, such as maxima, run in float32."""
+
+def without_bf16(*roundings: Pass) -> tuple[str | Pass, ...]:
+    """Passes that remove bfloat16 before LLVM. `roundings` are those of a machine that can round to
+    it. Operations that do not round, such as maxima, run in float32."""
+    return (
+        "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+        *roundings,
+        ExpandBf16(roundings=True),
+        Bf16ToBits(),
+    )
+
+
+NO_BF16 = without_bf16()
+"""The same for a machine that cannot."""
 
 TO_BRANCHES = (
     # Strided views become plain addresses, computed by affine arithmetic.

@@ -19,8 +19,8 @@ _SHARED_UNIT = 128  # bytes of a block
 def resident_blocks(
     machine: GpuDescription, registers: int, threads: int, shared_bytes: int
 ) -> int:
-    """Resident blocks per multiprocessor, for `registers` per thread, and `threads` and
-    `shared_bytes` per block; 0 if not even one block fits."""
+    """Resident blocks per multiprocessor, for `registers` per thread, 0 if unknown, and `threads`
+    and `shared_bytes` per block; 0 if not even one block fits."""
     if threads > machine.max_block_threads or shared_bytes > machine.shared_bytes_block:
         return 0
     warps = -(-threads // machine.warp_threads)

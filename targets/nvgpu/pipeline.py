@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.ir.pipeline import Pipeline, Stage, Step
-from xtc_passes.lower._sequences import NO_BF16, TO_BRANCHES, TO_LLVM
+from xtc_passes.lower._sequences import TO_BRANCHES, TO_LLVM, without_bf16
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.forward_stores import ForwardStores
@@ -40,6 +40,8 @@ from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 from xtc_targets.nvgpu.passes.place_tile_buffers import PlaceTileBuffers
 from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
+from xtc_targets.nvgpu.passes.roll_elementwise import RollElementwise
+from xtc_targets.nvgpu.passes.round_bf16 import RoundBf16
 from xtc_targets.nvgpu.passes.saturate_conversions import SaturateConversions
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
 from xtc_targets.nvgpu.passes.split_contractions import SplitContractions
@@ -189,7 +191,7 @@ def lowered(platform: Platform, lines: bool = False) -> Stage:
             "math-extend-to-supported-types{extra-types=f16 target-type=f32}",
             # Before they become llvm operations, which LLVM cannot select for a GPU.
             *(() if simulated else (CallLibdevice(),)),
-            *NO_BF16,
+            *without_bf16(*(() if simulated else (RoundBf16(),))),
             *((SaturateConversions(),) if simulated else ()),
             "affine-expand-index-ops",
             *TO_BRANCHES,
@@ -246,6 +248,7 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
                 "offloaded",
                 (
                     LowerTiles(hopper),
+                    RollElementwise(),
                     SplitThreadVectors(),
                     "canonicalize{top-down=false}",
                     "cse",

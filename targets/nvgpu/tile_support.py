@@ -51,6 +51,8 @@ def tile_support(options: NvgpuOptions) -> TileSupport:
         max_warps=machine.max_block_threads // machine.warp_threads,
         shared_bytes=machine.shared_bytes_block,
         multiprocessors=machine.sms,
+        resident_blocks=partial(resident_blocks, machine),
+        is_simulated=options.platform == "sim",
         cache_bytes=machine.l2_bytes,
         rates={
             "bytes_per_second": machine.memory_bytes_per_second,

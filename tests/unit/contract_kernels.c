@@ -47,7 +47,7 @@ typedef struct {
     }                                                                                              \
     void name(const uint64_t *arguments)                                                           \
     {                                                                                              \
-        static const cuda_shape shape = {{blocks, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0};              \
+        static const cuda_shape shape = {{blocks, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0, 0};           \
         cuda_launch(name##_thread, arguments, &shape);                                             \
     }                                                                                              \
     BODY(name)

@@ -8,7 +8,7 @@
     static void name##_thread(const uint64_t *arguments);                                          \
     void name(const uint64_t *arguments)                                                           \
     {                                                                                              \
-        static const cuda_shape shape = {{1, 1, 1}, {threads, 1, 1}, SHARED, {1, 1, 1}, 0};        \
+        static const cuda_shape shape = {{1, 1, 1}, {threads, 1, 1}, SHARED, {1, 1, 1}, 0, 0};     \
         cuda_launch_independent(name##_thread, arguments, &shape);                                 \
     }                                                                                              \
     static void name##_thread(const uint64_t *arguments)

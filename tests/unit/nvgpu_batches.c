@@ -56,6 +56,6 @@ static void thread(const uint64_t *arguments)
 
 void exchange(const uint64_t *arguments)
 {
-    static const cuda_shape shape = {{3, 1, 1}, {THREADS, 1, 1}, 4 * THREADS, {1, 1, 1}, 0};
+    static const cuda_shape shape = {{3, 1, 1}, {THREADS, 1, 1}, 4 * THREADS, {1, 1, 1}, 0, 0};
     cuda_launch(thread, arguments, &shape);
 }

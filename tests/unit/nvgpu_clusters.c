@@ -14,7 +14,7 @@ static void thread(const uint64_t *arguments)
 
 void meet(const uint64_t *arguments)
 {
-    static const cuda_shape shape = {{8, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0};
+    static const cuda_shape shape = {{8, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0, 0};
     cuda_launch(thread, arguments, &shape);
 }
 
@@ -57,7 +57,7 @@ static void met_thread(const uint64_t *arguments)
         cuda_read(number, sizeof *number);
 }
 
-static const cuda_shape pair = {{2, 1, 1}, {1, 1, 1}, 8, {2, 1, 1}, 0};
+static const cuda_shape pair = {{2, 1, 1}, {1, 1, 1}, 8, {2, 1, 1}, 0, 0};
 
 void told(const uint64_t *arguments)
 {

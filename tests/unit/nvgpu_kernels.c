@@ -27,7 +27,7 @@
     static void name##_thread(const uint64_t *arguments);                                          \
     void name(const uint64_t *arguments)                                                           \
     {                                                                                              \
-        static const cuda_shape shape = {grid, block, shared, {1, 1, 1}, 0};                       \
+        static const cuda_shape shape = {grid, block, shared, {1, 1, 1}, 0, 0};                    \
         cuda_launch(name##_thread, arguments, &shape);                                             \
     }                                                                                              \
     static void name##_thread(const uint64_t *arguments)
@@ -368,7 +368,7 @@ void shaped(const uint64_t *arguments)
         shape.cluster[i] = 1;
     }
     shape.shared_bytes = (uint32_t)arguments[6];
-    shape.registers = 0;
+    shape.registers = shape.resident = 0;
     cuda_launch(empty_thread, arguments, &shape);
 }
 

@@ -54,7 +54,7 @@ static void fault_in_memory(uint64_t kind, char *global, char *shared)
 
 static void fault_elsewhere(uint64_t kind)
 {
-    static const cuda_shape shape = {{1, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0};
+    static const cuda_shape shape = {{1, 1, 1}, {1, 1, 1}, 0, {1, 1, 1}, 0, 0};
     if (kind == 30)
         zero = 7 / zero;
     if (kind == 31)

@@ -125,5 +125,5 @@ static void thread(const uint64_t *arguments)
 void races(const uint64_t *arguments)
 {
     uint32_t blocks = arguments[1] < 5 || arguments[1] >= 13 ? 1 : 3;
-    cuda_launch(thread, arguments, &(cuda_shape){{blocks, 1, 1}, {64, 1, 1}, 256, {1, 1, 1}, 0});
+    cuda_launch(thread, arguments, &(cuda_shape){{blocks, 1, 1}, {64, 1, 1}, 256, {1, 1, 1}, 0, 0});
 }

@@ -23,7 +23,7 @@ static void thread(const uint64_t *arguments)
 #define EXPORTED(name, threads, registers)                                                         \
     void name(const uint64_t *arguments)                                                           \
     {                                                                                              \
-        static const cuda_shape shape = {{1, 1, 1}, {threads, 1, 1}, 0, {1, 1, 1}, registers};     \
+        static const cuda_shape shape = {{1, 1, 1}, {threads, 1, 1}, 0, {1, 1, 1}, registers, 0};  \
         cuda_launch(thread, arguments, &shape);                                                    \
     }
 

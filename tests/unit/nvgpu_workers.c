@@ -15,7 +15,7 @@
     void name(const uint64_t *arguments)                                                           \
     {                                                                                              \
         cuda_launch_independent(name##_thread, arguments,                                          \
-                                &(cuda_shape){{blocks, 1, 1}, {threads, 1, 1}, 256, {1, 1, 1}, 0}); \
+                                &(cuda_shape){{blocks, 1, 1}, {threads, 1, 1}, 256, {1, 1, 1}, 0, 0}); \
     }                                                                                              \
     static void name##_thread(const uint64_t *arguments)
 

@@ -91,6 +91,9 @@ class TileSupport:
         shared_bytes: shared memory per block, at most.
         groups: names of the instruction groups besides the generic instructions.
         multiprocessors: the number of multiprocessors.
+        resident_blocks: the blocks that a multiprocessor holds at a time, by the registers of a
+            thread, or 0 if they are unknown, the threads and the bytes of shared memory of a block.
+        is_simulated: whether kernels run on a simulator.
         cache_bytes: the size of the last-level cache; 0 if unknown.
         rates: for the static model: "bytes_per_second" of main memory, "macs_per_second" of dot by
             element type, and "warpgroups": the speedup of dot if a kernel divides its work.
@@ -109,6 +112,8 @@ class TileSupport:
     shared_bytes: int
     groups: tuple[str, ...] = ()
     multiprocessors: int = 1
+    resident_blocks: Callable[[int, int, int], int] = lambda _registers, _threads, _bytes: 1
+    is_simulated: bool = False
     cache_bytes: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
     tensor_map: Callable[[TensorMap], bytes] | None = None

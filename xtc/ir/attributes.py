@@ -211,6 +211,10 @@ MANY_BLOCKS = "xtc.many_blocks"
 """Unit attribute on a tile kernel for launches of many blocks: half as many, of twice the size,
 keep the multiprocessors as busy. Written when a kernel is transcribed."""
 
+RESIDENT_BLOCKS = "xtc.resident_blocks"
+"""Integer on a tile kernel whose blocks wait for each other: the blocks of a launch that the
+machine holds at a time, which a simulator does not exceed. Written when a kernel is transcribed."""
+
 OVERLAPPING = "xtc.overlapping"
 """Unit attribute on a tile kernel for launches whose arguments overlap in memory: a store to one
 of them may change another. Written when a kernel is transcribed."""

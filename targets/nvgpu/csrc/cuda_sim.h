@@ -32,6 +32,7 @@ typedef struct {
     uint32_t shared_bytes; // shared memory of a block, static and dynamic together
     uint32_t cluster[3];   // blocks of a cluster; 0 means 1
     uint32_t registers;    // of a thread at its start; 0: unknown. .maxnreg
+    uint32_t resident;     // blocks that the GPU holds at a time; 0: as many as threads and shared memory allow
 } cuda_shape;
 
 // Run thread(arguments) for each thread of the grid, and wait for all of them.

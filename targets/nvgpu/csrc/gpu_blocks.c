@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of a grid. A block runs until it ends or is suspended; the state of suspended blocks is kept here.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,19 +121,12 @@ static bool resume_all(void)
     return worked;
 }
 
-static void resume_until(uint32_t most)
-{
-    while (waiting_count > most)
-        if (!resume_all()) {
-            bring_back(waiting);
-            gpu_pause_deadlock();
-        }
-}
-
-// The blocks that the GPU holds at the same time, if their registers fit: a block waits in vain for another one
-// that begins only when one of these has ended.
+// The blocks that the GPU holds at the same time: a block waits in vain for another one that begins only when
+// one of these has ended. The compiler may know fewer than fit by their threads and their shared memory.
 static uint32_t held_blocks(void)
 {
+    if (gpu_shape.resident)
+        return gpu_shape.resident;
     const gpu_machine *machine = &gpu->machine;
     uint32_t warps = (gpu_thread_count + CUDA_WARP - 1) / CUDA_WARP;
     uint32_t reserved = machine->shared_bytes_sm - machine->shared_bytes; // by the system for a block
@@ -150,16 +144,43 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+static uint32_t simulated_blocks(void)
+{
+    return least(RESIDENT_BLOCKS, RESIDENT_THREADS / gpu_thread_count);
+}
+
+// Why some blocks have not begun.
+static const char *others_of(uint64_t left)
+{
+    static char text[160];
+    bool holds = held_blocks() <= simulated_blocks();
+    snprintf(text, sizeof text, ", and %llu have not begun: the %s holds %u blocks of %u threads at a time",
+             (unsigned long long)left, holds ? "GPU" : "simulator", least(held_blocks(), simulated_blocks()),
+             gpu_thread_count);
+    return left ? text : "";
+}
+
+// Resume suspended blocks until at most that many are left; others have not begun.
+static void resume_until(uint32_t most, uint64_t others)
+{
+    while (waiting_count > most)
+        if (!resume_all()) {
+            bring_back(waiting);
+            gpu_pause_deadlock(others_of(others));
+        }
+}
+
 void gpu_run_clusters(bool (*next)(uint64_t *cluster))
 {
     uint32_t size = gpu_cluster_size();
-    uint32_t most = least(held_blocks(), least(RESIDENT_BLOCKS, RESIDENT_THREADS / gpu_thread_count));
-    uint64_t taken;
+    uint32_t most = least(held_blocks(), simulated_blocks());
+    uint64_t taken, left = gpu_cluster_count() * size;
     waiting = NULL;
     last = &waiting;
     waiting_count = 0;
     while (next(&taken)) {
-        resume_until(most > size ? most - size : 0);
+        resume_until(most > size ? most - size : 0, left);
+        left -= size;
         gpu_cluster *cluster = gpu_cluster_begin(taken);
         for (uint32_t rank = 0; rank < size; rank++) {
             uint64_t number = gpu_cluster_block(cluster->number, rank);
@@ -168,5 +189,5 @@ void gpu_run_clusters(bool (*next)(uint64_t *cluster))
             run(number, cluster, gpu_thread_count);
         }
     }
-    resume_until(0);
+    resume_until(0, 0);
 }

@@ -276,7 +276,7 @@ void cuda_pause(void)
     gpu_wait(GPU_PAUSED);
 }
 
-void gpu_pause_deadlock(void)
+void gpu_pause_deadlock(const char *others)
 {
     gpu_thread *thread = gpu_threads;
     while (thread < gpu_threads + gpu_thread_count && thread->state != GPU_PAUSED)
@@ -285,7 +285,7 @@ void gpu_pause_deadlock(void)
         deadlock();
     gpu_running = thread; // the fault reports its position
     sim_fault_with_report(gpu_thread_report(),
-                          "deadlock: all blocks that have begun wait for writes of other blocks");
+                          "deadlock: all blocks that have begun wait for writes of other blocks%s", others);
 }
 
 // Clusters run in the order of their numbers, or in an order that is random within runs of this length.

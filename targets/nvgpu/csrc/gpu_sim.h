@@ -181,7 +181,7 @@ void gpu_place_block(uint64_t number);
 // Run the block until it ends, or until all remaining threads pause. Returns whether it ended, and sets
 // `*worked` if it made progress.
 bool gpu_run_block(uint32_t *live, bool *worked);
-_Noreturn void gpu_pause_deadlock(void);
+_Noreturn void gpu_pause_deadlock(const char *others);
 
 // Forget the running block, because another process continues it.
 void gpu_abandon_block(void);

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xtc.ir.analysis.effects import written_memrefs
 from xtc.ir.analysis.views import VIEWS
-from xtc.ir.attributes import OVERLAPPING
+from xtc.ir.attributes import OVERLAPPING, RESIDENT_BLOCKS
 from xtc.ir.mlir import (
     ArrayAttr,
     BlockArgument,
@@ -169,6 +169,12 @@ def first_registers(kernel: Operation) -> int:
     """The initial registers per thread; 0 if the kernel does not specify them."""
     given = REGISTERS in kernel.attributes
     return int(IntegerAttr(kernel.attributes[REGISTERS]).value) if given else 0
+
+
+def resident_blocks(kernel: Operation) -> int:
+    """The blocks that the GPU holds at a time; 0 if the kernel does not specify them."""
+    given = RESIDENT_BLOCKS in kernel.attributes
+    return int(IntegerAttr(kernel.attributes[RESIDENT_BLOCKS]).value) if given else 0
 
 
 def shared_bytes(kernel: Operation) -> int:

@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from xtc.ir.builders.functions import call, declare, define
@@ -26,43 +25,12 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
-
-_INSTRUCTIONS = MappingProxyType(
-    {
-        "exp": (12, 43),
-        "exp2": (1, 48),
-        "expm1": (27, 48),
-        "log": (26, 67),
-        "log10": (27, 69),
-        "log1p": (28, 90),
-        "log2": (28, 69),
-        "erf": (27, 60),
-        "erfc": (54, 104),
-        "pow": (104, 241),
-        "sin": (89, 211),
-        "cos": (90, 212),
-        "tan": (89, 219),
-        "atan2": (44, 72),
-        "sinh": (34, 64),
-        "cosh": (21, 40),
-        "tanh": (18, 59),
-        "asin": (25, 64),
-        "acos": (28, 85),
-        "atan": (23, 42),
-        "asinh": (46, 190),
-        "acosh": (63, 181),
-        "atanh": (41, 102),
-    }
-)
-"""PTX instructions of each function, inlined, in float32 and float64, as LLVM 22 generates them."""
+from xtc_targets.nvgpu.passes._instruction_counts import FUNCTIONS, instructions
 
 _INLINED = 4000
 """The most instructions of a function that are inlined into a kernel. More take LLVM and ptxas
 seconds; fewer would keep the sums of a matmul in registers across calls, which ptxas spills."""
 
-_FUNCTIONS = MappingProxyType(
-    {f"math.{name}": name for name in _INSTRUCTIONS if name != "pow"} | {"math.powf": "pow"}
-)
 _OF_TWO = ("math.powf", "math.atan2")
 
 
@@ -88,7 +56,7 @@ class CallLibdevice(Pass):
         with module.context:
             declared: set[str] = set()
             for function in top_level(module):
-                found = [op for op in all_operations(function) if op.name in _FUNCTIONS]
+                found = [op for op in all_operations(function) if op.name in FUNCTIONS]
                 called = _called(found) if not _has_wgmma(function) else frozenset()
                 for op in found:
                     with op.location:
@@ -97,14 +65,14 @@ class CallLibdevice(Pass):
 
 def _called(found: Sequence[Operation]) -> frozenset[str]:
     """The library functions of these operations that are too long to be inlined as often."""
-    instructions: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     for op in found:
         type = op.results[0].type
         is_vector = isinstance(type, VectorType)
         wide = _library_type(type.element_type if is_vector else type)
-        lines = _INSTRUCTIONS[_FUNCTIONS[op.name]][FloatType(wide).width == 64]
-        instructions[_function(op.name, wide)] += lines * math.prod(type.shape if is_vector else ())
-    return frozenset(name for name, count in instructions.items() if count > _INLINED)
+        elements = math.prod(type.shape if is_vector else ())
+        counted[_function(op.name, wide)] += instructions(op) * elements
+    return frozenset(name for name, count in counted.items() if count > _INLINED)
 
 
 def _has_wgmma(function: Operation) -> bool:
@@ -155,7 +123,7 @@ def _library_type(type: Type) -> Type:
 
 
 def _function(name: str, type: Type) -> str:
-    return f"__nv_{_FUNCTIONS[name]}{'f' if FloatType(type).width == 32 else ''}"
+    return f"__nv_{FUNCTIONS[name]}{'f' if FloatType(type).width == 32 else ''}"
 
 
 def _not_inlined(function: str) -> str:

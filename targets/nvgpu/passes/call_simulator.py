@@ -30,6 +30,7 @@ from xtc_targets.nvgpu.passes._kernels import (
     THREAD_ID,
     first_registers,
     kernels,
+    resident_blocks,
     shape,
     shared_bytes,
 )
@@ -138,7 +139,7 @@ def _export(module: Operation, kernel: Operation, launch: str) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
-    numbers += [*cluster_of(kernel), first_registers(kernel)]
+    numbers += [*cluster_of(kernel), first_registers(kernel), resident_blocks(kernel)]
     entry = _entry(name, types, numbers, launch, launch_maps(kernel))
     with InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(entry).body.operations:
@@ -161,12 +162,12 @@ def _entry(
         )
     ]
     values = ", ".join(f"%value{position}" for position in range(len(types)))
-    words = ", ".join(map(str, numbers))
+    words, count = ", ".join(map(str, numbers)), len(numbers)
     lines = [
         _CONTRACT,
         f"llvm.func @{name}({', '.join(types)})",
-        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<11xi32>)",
-        "  : !llvm.array<11 x i32>",
+        f"llvm.mlir.global internal constant @{name}.shape(dense<[{words}]> : tensor<{count}xi32>)",
+        f"  : !llvm.array<{count} x i32>",
         f"llvm.func internal @{name}.thread(%words: !llvm.ptr) {{",
         *loads,
         f"llvm.call @{name}({values}) : ({', '.join(types)}) -> ()",

@@ -75,7 +75,11 @@ class Exchange(BlockPart):
             lambda: f"waits for a semaphore to become {value}; it is {int(word[0])}",
             op,
         )
-        group.actors[0].learn(semaphore.released(value, group.actors[0]))
+        known = semaphore.released(value, group.actors[0])
+        if known is None:  # atomic instructions have set it
+            (cell,) = self._cells(touched.memory, touched.positions // word.itemsize)
+            known = self.launch.released.get(cell, NOTHING)
+        group.actors[0].learn(known)
         self.launch.global_checker.combine(touched, self.event(self.number(op), ATOMIC), group)
         group.sync()
 

@@ -55,6 +55,11 @@ def spins(op: Operation) -> bool:
     return False
 
 
+def blocks_wait(ops: Sequence[Operation]) -> bool:
+    """Whether blocks may wait for others that run at the same time."""
+    return any(op.name == "tile.lock" or spins(op) for op in ops)
+
+
 def orders_blocks(op: Operation) -> bool:
     """Whether an operation can make a block wait for others or observe their writes."""
     orders = "order" in op.attributes and "relaxed" not in str(op.attributes["order"])

@@ -37,14 +37,15 @@ from xtc.tile.interpreter.asynchronous import multiplied_makers
 from xtc.tile.interpreter.beside import Beside
 from xtc.tile.interpreter.cluster_parts import Cluster, Clusters, positions_of
 from xtc.tile.interpreter.coroutines import Task, Tasks
+from xtc.tile.interpreter.deadlocks import Residency, deadlock, resident
 from xtc.tile.interpreter.elements import Array
 from xtc.tile.interpreter.events import PLAIN, Event, Events
 from xtc.tile.interpreter.exchange import Exchange
-from xtc.tile.interpreter.kernel_facts import cuts, grains, orders_blocks, spins
+from xtc.tile.interpreter.kernel_facts import blocks_wait, cuts, grains, orders_blocks, spins
 from xtc.tile.interpreter.knowledge import Knowledge
 from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
-from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
+from xtc.tile.interpreter.report import RaceError, Report, race
 from xtc.tile.interpreter.semaphores import Semaphore
 from xtc.tile.interpreter.shared import Checker, SharedMemory
 from xtc.tile.interpreter.values import compute, is_computed
@@ -55,19 +56,20 @@ from xtc.tile.values.promises import broken
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
-_GOES_ON = (
-    "another group or block must do what each waits for: arrive at the mbarrier as often as it "
-    "counts, copy the bytes that it expects, or release the semaphore; also check the parities"
-)
-_RESIDENT_BLOCKS = 256  # that run concurrently if blocks wait for each other
 
 
-def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) -> Report:
+def interpret(
+    kernel: Operation,
+    arguments: Sequence[Any],
+    grid: Sequence[int],
+    residency: Residency | None = None,
+) -> Report:
     """Run a kernel in the dialect `tile` on arrays and numbers.
 
-    Raises RaceError for the first race, and UserError for unsuitable arrays.
+    Blocks that wait for each other run concurrently, as many as `residency` says; without it, all
+    of them fit. Raises RaceError for the first race, and UserError for unsuitable arrays.
     """
-    whole = _Launch(kernel, arguments)
+    whole = _Launch(kernel, arguments, residency)
     clusters = positions_of(cluster_of(kernel), grid)
     if whole.blocks_wait:
         whole.run_together(clusters, grid)
@@ -84,8 +86,10 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
 class _Launch:
     """A grid of blocks."""
 
-    def __init__(self, kernel: Operation, arguments: Sequence[Any]) -> None:
-        self.kernel = kernel
+    def __init__(
+        self, kernel: Operation, arguments: Sequence[Any], residency: Residency | None
+    ) -> None:
+        self.kernel, self.residency = kernel, residency
         self.ops = all_operations(kernel)
         self.numbers = {op: number for number, op in enumerate(self.ops)}
         self.block_of = kernel.regions[0].blocks[0]
@@ -99,7 +103,7 @@ class _Launch:
         self.tasks = Tasks()
         self.has_groups = any(op.name == "tile.in_group" for op in self.ops)
         self.spins = set(filter(spins, self.ops))
-        self.blocks_wait = bool(self.spins) or any(op.name == "tile.lock" for op in self.ops)
+        self.blocks_wait = blocks_wait(self.ops)
         self.multiplied = multiplied_makers(self.ops)
         self.threads = number_of(kernel, WARPS) * WARP
         loads = (op for op in self.ops if op.name == "tile.load_global")
@@ -142,23 +146,16 @@ class _Launch:
     def run_together(
         self, clusters: Sequence[Sequence[tuple[int, ...]]], grid: Sequence[int]
     ) -> None:
-        """Run blocks that wait for each other, as many concurrently as fit on a small machine."""
+        """Run blocks that wait for each other, as many concurrently as the machine holds."""
         self.tasks = Tasks()
+        ends_at = self.blocks + sum(map(len, clusters))
         for positions in clusters:
             cluster = self.cluster()
             for position in positions:
                 self.tasks.add(partial(self.run_block, position, grid, cluster))
-        self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
-
-    def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
-        inner = sorted(tasks, key=lambda task: not task.is_part)
-        lines = [f"at {task.where}: {task.waits_for()}" for task in inner]
-        who = "group of threads" if inner[0].is_part else "block"
-        return DeadlockError(
-            f"every {who} waits, and none can continue",
-            where=inner[0].where,
-            notes=lines[:8],
-            hints=[_GOES_ON],
+        self.tasks.run(
+            lambda tasks: deadlock(tasks, ends_at - self.blocks, self.residency),
+            resident(self.residency),
         )
 
     def require_clean(self) -> None:

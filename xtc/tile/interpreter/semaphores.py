@@ -18,10 +18,10 @@ class Semaphore:
         """Set its value."""
         self._values.append((value, event, known))
 
-    def released(self, value: int, actor: Actor) -> Knowledge:
+    def released(self, value: int, actor: Actor) -> Knowledge | None:
         """The knowledge that waiting for a value guarantees, even if it was written several times.
 
-        A past value is excluded if its successor is known.
+        A past value is excluded if its successor is known. None if no release has set the value.
         """
         nexts = [event for _, event, _ in self._values[1:]]
         found = [
@@ -29,4 +29,4 @@ class Semaphore:
             for (its, _, known), after in zip(self._values, [*nexts, None], strict=True)
             if its == value and (after is None or actor.misses(after))
         ]
-        return common_of(found)
+        return common_of(found) if found else None

@@ -16,10 +16,19 @@ from xtc.core.errors import UserError, XtcError
 from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
-from xtc.ir.attributes import LOCAL_BYTES, MANY_BLOCKS, NOTES, OVERLAPPING, WARPS
+from xtc.ir.attributes import (
+    LOCAL_BYTES,
+    MANY_BLOCKS,
+    NOTES,
+    OVERLAPPING,
+    RESIDENT_BLOCKS,
+    WARPS,
+)
 from xtc.ir.builders.tile import cluster_of, location_text, number_of
 from xtc.ir.mlir import (
     ArrayAttr,
+    IntegerAttr,
+    IntegerType,
     MemRefType,
     Module,
     Operation,
@@ -31,6 +40,8 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.pipeline import Pipeline
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import support_of
+from xtc.tile.interpreter.deadlocks import Residency
+from xtc.tile.interpreter.kernel_facts import blocks_wait
 from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.launch.code import IMAGE, Compiler, run_stages, through
 from xtc.tile.launch.host_numbers import Scalars
@@ -40,6 +51,8 @@ from xtc.tile.launch.launches import launch
 from xtc.tile.launch.maps import BULK_COPIES, tensor_maps
 from xtc.tile.launch.pass_checks import checked_passes, copies
 from xtc.tile.launch.replays import Replay
+from xtc.tile.launch.residency import is_limited, residency_of
+from xtc.tile.launch.written_arguments import written_arguments
 from xtc.tile.script import Script
 from xtc.tile.settings import dumped
 from xtc.tile.transcription.source import parameters, transcribed
@@ -68,9 +81,11 @@ class Kernel:
         as_written: bool = False,
         many_blocks: bool = False,
         overlapping: bool = False,
+        resident_blocks: int = 0,
     ) -> None:
         self.name = cls.__name__
         self._made_of = (cls, schedule, constants, device)
+        self._variant = as_written, many_blocks, overlapping
         self.schedule = dict(schedule[1])
         self._target, self._options, self.support = support_of(device)
         if as_written:
@@ -84,6 +99,9 @@ class Kernel:
                 self.function.attributes[MANY_BLOCKS] = UnitAttr.get()
             if overlapping:
                 self.function.attributes[OVERLAPPING] = UnitAttr.get()
+            if resident_blocks:
+                count = IntegerAttr.get(IntegerType.get_signless(64), resident_blocks)
+                self.function.attributes[RESIDENT_BLOCKS] = count
             run_stages(self._module, self.support.pipeline.until("source"))
         self._grids: dict[Any, list[int]] = {}
         self._found: dict[tuple[Operation, str], list[Operation]] = {}
@@ -131,6 +149,21 @@ class Kernel:
     def for_many_blocks(self) -> Kernel:
         """The same kernel for launches of many blocks, whose tiles the compiler may merge."""
         return Kernel(*self._made_of, many_blocks=True)
+
+    @cached_property
+    def blocks_wait(self) -> bool:
+        """Whether blocks may wait for others that run at the same time."""
+        return blocks_wait(all_operations(self.function))
+
+    @cached_property
+    def residency(self) -> Residency:
+        """The blocks of a launch that the machine holds at the same time."""
+        return residency_of(self)
+
+    @cached_property
+    def with_residency(self) -> Kernel:
+        """The same kernel for a simulator that holds as many blocks as the machine."""
+        return Kernel(*self._made_of, *self._variant, resident_blocks=self.residency.blocks)
 
     def suited_to(self, values: Mapping[str, Any]) -> Kernel:
         """This kernel, or the same kernel for many blocks if a launch has them."""
@@ -360,12 +393,7 @@ class Kernel:
     @cached_property
     def written(self) -> list[bool]:
         """For each argument of the function, whether the kernel writes its memory."""
-        stored = {
-            number
-            for op in all_operations(self.function)
-            if op.name in _WRITTEN
-            if (number := _argument(op.operands[_WRITTEN[op.name]])) is not None
-        }
+        stored = written_arguments(self.function)
         return [number in stored for number in range(len(self.kinds()))]
 
     def launch(self, device: Any, values: Mapping[str, Any]) -> Replay | None:
@@ -440,7 +468,8 @@ class Kernel:
         else:  # which does not live on, and nothing may remember its operations
             grids = [op for op in all_operations(kernel) if op.name == "tile.grid"]
             grid = self._blocks(values, kernel, grids)
-        return interpret(kernel, [*given, *[None] * maps], grid)
+        residency = self.residency if is_limited(self, grid) else None
+        return interpret(kernel, [*given, *[None] * maps], grid, residency)
 
     @cached_property
     def mapped(self) -> Module:
@@ -451,16 +480,6 @@ class Kernel:
     def _scheduled(self) -> Module:
         """The module with layouts."""
         return self._lowered("scheduled")
-
-
-_WRITTEN = {
-    "tile.tma_store": 1,
-    "tile.store_global": 1,
-    "tile.store_scatter": 1,
-    "tile.atomic": 0,
-    "tile.release": 0,
-}
-"""Operations that write memory, with the index of the operand that they write."""
 
 
 def _key(word: Any) -> Any:
@@ -476,12 +495,3 @@ def _number(kind: DataType, value: Any) -> Any:
     """A number as in the interpreter, which stores integers as signed ones of the same bits."""
     found = np.asarray(value, kind.argument.numpy)
     return (found.view(f"i{found.itemsize}") if found.dtype.kind == "u" else found)[()]
-
-
-def _argument(value: Any) -> int | None:
-    """The index of the argument that a view refers to; None for shared memory."""
-    while not hasattr(value, "arg_number"):
-        if value.owner.name == "memref.alloc":
-            return None
-        value = value.owner.operands[0]
-    return int(value.arg_number)

@@ -20,6 +20,7 @@ from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import streams_of
 from xtc.tile.launch.faults import explained
 from xtc.tile.launch.replays import Replay
+from xtc.tile.launch.residency import needs_residency
 from xtc.tile.types import DataType, PointerType
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def launch(kernel: Kernel, device: Any, values: Mapping[str, Any]) -> Replay | N
         )
     if 0 in grid:
         return None
+    if needs_residency(kernel, grid):
+        return kernel.with_residency.launch(device, values)
     function = kernel.function_on(device)
     launched = _Launch(kernel, device, kernel.words(values))
     try:

@@ -152,8 +152,8 @@ llvm.func @not_a_kernel() {
 }
 
 // Blocks, threads, bytes of shared memory, blocks of a cluster, and registers of a thread, if they are given.
-// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640, 1, 1, 1, 0]>
-// CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1, 1, 0]>
+// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640, 1, 1, 1, 0, 0]>
+// CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0, 1, 1, 1, 0, 0]>
 
 // CHECK-LABEL: llvm.func internal @f.nvgpu0.0.thread(
 // CHECK-SAME:  %[[WORDS:.*]]: !llvm.ptr)
