@@ -12,7 +12,7 @@ from xtc.core.errors import UserError
 from xtc.core.knobs import KNOBS, Knob
 
 
-@pytest.mark.parametrize("knob", KNOBS.values(), ids=str)
+@pytest.mark.parametrize("knob", KNOBS.values(), ids=lambda knob: knob.name)
 def test_the_text_of_a_default_is_a_value_of_the_variable(knob: Knob[Any]) -> None:
     if knob.default_text:
         assert knob.parse(knob.default_text) == knob.default
