@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import xtc.ops as O
 from tests.unit.ops_support import Array, Write, agree, data, exactly, results
 from xtc.core.errors import UserError
+from xtc.core.types import TensorType
 
 pytestmark = pytest.mark.slow
 
@@ -194,6 +196,43 @@ def test_conv3d(groups: int) -> None:
             window = part[:, q : q + 5, r : r + 2 * found.shape[2] - 1 : 2, s : s + found.shape[3]]
             expected[..., f] += window @ w[q, r, s, :, f].astype(np.float64)
     agree(found, expected, 24)
+
+
+def conv3d(**attributes: Any) -> TensorType:
+    """The type of a convolution of volumes, whose number is symbolic."""
+    x, w = O.tensor(("n", 5, 6, 7, 4), name="x"), O.tensor((2, 3, 2, 4, 6), name="w")
+    with O.graph():
+        return O.conv3d(x, w, **attributes).type
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ({"stride": 2, "padding": 1}, {"stride": (2, 2, 2), "padding": ((1, 1),) * 3}),
+        ({"padding": (1, 0, 2)}, {"padding": ((1, 1), (0, 0), (2, 2))}),
+        ({"padding": "valid", "dilation": 2}, {"dilation": (2, 2, 2)}),
+        ({"padding": "same"}, {"padding": ((0, 1), (1, 1), (0, 1))}),
+    ],
+)
+def test_attributes_of_conv3d_may_be_short(short: dict[str, Any], long: dict[str, Any]) -> None:
+    assert conv3d(**short) == conv3d(**long)
+    assert conv3d(padding="same").shape == ("n", 5, 6, 7, 6)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"padding": ((1, 1), (1, 1))}, "not ((front, back), (top, bottom), (left, right))"),
+        ({"padding": (1, 1)}, "padding of conv3d is (1, 1): 2 integers, not 3"),
+        ({"padding": -1}, "padding of conv3d is -1, less than 0"),
+        ({"padding": "some"}, "padding of conv3d is 'some', which is unknown"),
+        ({"stride": 0}, "stride of conv3d is 0, less than 1"),
+        ({"dilation": 1.5}, "dilation of conv3d is 1.5"),
+    ],
+)
+def test_wrong_attributes_of_conv3d_are_refused(attributes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        conv3d(**attributes)
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,17 @@ def check_pair(
     op: str, attribute: str, value: object, *, minimum: int | None = None
 ) -> tuple[int, int]:
     """Two integers, or one that stands for both."""
-    if isinstance(value, int | np.integer):
-        both = check_int(op, attribute, value, minimum=minimum)
-        return both, both
-    first, second = check_ints(op, attribute, value, count=2, minimum=minimum)
+    first, second = check_each(op, attribute, value, count=2, minimum=minimum)
     return first, second
+
+
+def check_each(
+    op: str, attribute: str, value: object, *, count: int, minimum: int | None = None
+) -> tuple[int, ...]:
+    """`count` integers, or one that stands for all."""
+    if isinstance(value, int | np.integer):
+        return (check_int(op, attribute, value, minimum=minimum),) * count
+    return check_ints(op, attribute, value, count=count, minimum=minimum)
 
 
 def check_axis(op: str, attribute: str, value: object, rank: int) -> int:

@@ -17,11 +17,18 @@ from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.ops.accumulation import accumulator_dtype, multiply_add, product_element, round_result
-from xtc.ops.attributes import check_int, check_ints, check_operands, user_function
+from xtc.ops.attributes import (
+    check_each,
+    check_int,
+    check_ints,
+    check_operands,
+    operand_type,
+    user_function,
+)
 from xtc.ops.border import Border
 from xtc.ops.elementwise import require_number, require_same_element
 from xtc.ops.pad import emit_pad
-from xtc.ops.window import Slide
+from xtc.ops.window import Slide, canonical_padding
 
 Triple = tuple[int, int, int]
 
@@ -43,20 +50,18 @@ class Conv3d(Operator):
         x, w = check_operands(self.name, inputs, 2)
         require_same_element(self.name, inputs)
         require_number(self.name, x)
-        for what, type in (("image", x), ("filters", w)):
-            if type.rank != 5:
-                raise UserError(f"the {what} of conv3d has rank {type.rank}, not 5")
+        _require_rank(x, w)
         groups = check_int(self.name, "groups", self.groups, minimum=1)
-        channels, filters = x.sizes[4], w.sizes[4]
+        channels, filters = int(x.shape[4]), w.sizes[4]
         if channels % groups or filters % groups or w.sizes[3] != channels // groups:
             raise UserError(
                 f"the filters of conv3d have {w.sizes[3]} channels, but the image has {channels}",
                 notes=[f"groups is {groups}, the filters are {filters}"],
             )
-        shape = (x.shape[0], *(slide.output for slide in self._slides(x.sizes, w.sizes)), filters)
+        shape = (x.shape[0], *(slide.output for slide in self._slides(x.shape, w.sizes)), filters)
         return tensor_type(shape, product_element(x.element).name)
 
-    def _slides(self, x: Sequence[int], w: Sequence[int]) -> list[Slide]:
+    def _slides(self, x: Sequence[int | str], w: Sequence[int]) -> list[Slide]:
         strides = check_ints(self.name, "stride", self.stride, count=3, minimum=1)
         dilations = check_ints(self.name, "dilation", self.dilation, count=3, minimum=1)
         if len(self.padding) != 3:
@@ -64,7 +69,9 @@ class Conv3d(Operator):
         border = [
             check_ints(self.name, "padding", ends, count=2, minimum=0) for ends in self.padding
         ]
-        slides = [Slide(x[d + 1], w[d], strides[d], dilations[d], *border[d]) for d in range(3)]
+        slides = [
+            Slide(int(x[d + 1]), w[d], strides[d], dilations[d], *border[d]) for d in range(3)
+        ]
         for what, slide in zip(("depth", "height", "width"), slides, strict=True):
             if slide.output < 1:
                 raise UserError(
@@ -135,24 +142,34 @@ def conv3d(
     x: Tensor,
     w: Tensor,
     *,
-    stride: Sequence[int] = (1, 1, 1),
-    padding: Sequence[tuple[int, int]] = ((0, 0), (0, 0), (0, 0)),
-    dilation: Sequence[int] = (1, 1, 1),
+    stride: int | Sequence[int] = 1,
+    padding: object = 0,
+    dilation: int | Sequence[int] = 1,
     groups: int = 1,
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
     """3-D convolution of `x`, (n, d, h, w, c), with filters `w`, (q, r, s, c / groups, f).
 
-    The result is (n, d', h', w', f). Stride and dilation have one number for depth, height and
-    width each, padding a pair (before, after). Sums and groups are as in conv2d. Raises UserError
-    if shapes, element types or attributes do not fit.
+    The result is (n, d', h', w', f). Stride and dilation are one number or (depth, height, width);
+    padding is zeros: one number, (depth, height, width), a pair (before, after) for each, "valid"
+    or "same". Sums, groups and these words are as in conv2d. Raises UserError if shapes, element
+    types or attributes do not fit.
     """
-    border = tuple((int(before), int(after)) for before, after in padding)
-    op = Conv3d(_triple(stride), border, _triple(dilation), groups)
-    return apply(op, x, w, name=name, device=device)
+    image, filters = operand_type("conv3d", x), operand_type("conv3d", w)
+    _require_rank(image, filters)
+    strides, dilations = _triple("stride", stride), _triple("dilation", dilation)
+    sizes, window = [int(size) for size in image.shape[1:4]], filters.sizes[:3]
+    border = canonical_padding("conv3d", padding, sizes, window, strides, dilations)
+    return apply(Conv3d(strides, border, dilations, groups), x, w, name=name, device=device)
 
 
-def _triple(values: Sequence[int]) -> Triple:
-    depth, height, width = check_ints("conv3d", "stride or dilation", tuple(values), count=3)
+def _require_rank(x: TensorType, w: TensorType) -> None:
+    for what, type in (("image", x), ("filters", w)):
+        if type.rank != 5:
+            raise UserError(f"the {what} of conv3d has rank {type.rank}, not 5")
+
+
+def _triple(attribute: str, value: object) -> Triple:
+    depth, height, width = check_each("conv3d", attribute, value, count=3, minimum=1)
     return depth, height, width

@@ -11,11 +11,12 @@ import numpy as np
 from xtc.core.errors import UserError, shown
 from xtc.core.types import TensorType, tensor_type
 from xtc.graph.operator import Array
-from xtc.ops.attributes import check_choice, check_ints, check_pair
+from xtc.ops.attributes import check_choice, check_each, check_ints
 from xtc.ops.border import Border
 
 Pair = tuple[int, int]
 NO_BORDER = ((0, 0), (0, 0))
+_ENDS = ("(front, back)", "(top, bottom)", "(left, right)")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def make_slides(
     """One slide for height and one for width, from canonical attributes, all of them checked."""
     strides = check_ints(op, "stride", stride, count=2, minimum=1)
     dilations = check_ints(op, "dilation", dilation, count=2, minimum=1)
-    borders = _check_border(op, padding)
+    borders = _check_border(op, padding, 2)
     height, width = (
         Slide(sizes[d], window[d], strides[d], dilations[d], *borders[d]) for d in (0, 1)
     )
@@ -103,22 +104,29 @@ def make_slides(
 
 
 def canonical_padding(
-    op: str, padding: object, sizes: Pair, window: Pair, stride: Pair, dilation: Pair
+    op: str,
+    padding: object,
+    sizes: Sequence[int],
+    window: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
 ) -> Border:
-    """((top, bottom), (left, right)) from a user's `padding`.
+    """(before, after) for each dimension of a window, such as height and width, from a user's
+    `padding`.
 
-    `padding` is one number, a pair (height, width), both ends of both, "valid" for none, or "same"
+    `padding` is one number, one for each dimension, both ends of each, "valid" for none, or "same"
     for ceil(size / stride) positions, the odd element at the end (ONNX calls it SAME_UPPER).
     """
+    rank = len(window)
     if isinstance(padding, str):
         if check_choice(op, "padding", padding, ("same", "valid")) == "valid":
-            return NO_BORDER
-        slides = (Slide(sizes[d], window[d], stride[d], dilation[d]) for d in (0, 1))
+            return ((0, 0),) * rank
+        slides = (Slide(sizes[d], window[d], stride[d], dilation[d]) for d in range(rank))
         return tuple(_same(slide) for slide in slides)
     if isinstance(padding, Sequence) and any(isinstance(entry, Sequence) for entry in padding):
-        return _check_border(op, padding)
-    height, width = check_pair(op, "padding", padding, minimum=0)
-    return (height, height), (width, width)
+        return _check_border(op, padding, rank)
+    both = check_each(op, "padding", padding, count=rank, minimum=0)
+    return tuple((number, number) for number in both)
 
 
 def _same(slide: Slide) -> Pair:
@@ -127,17 +135,16 @@ def _same(slide: Slide) -> Pair:
     return total // 2, total - total // 2
 
 
-def _check_border(op: str, padding: object) -> tuple[Pair, Pair]:
-    """Check that `padding` is ((top, bottom), (left, right))."""
-    if isinstance(padding, str) or not isinstance(padding, Sequence) or len(padding) != 2:
-        raise UserError(
-            f"padding of {op} is {shown(padding)}, not ((top, bottom), (left, right))",
-        )
-    top, left = (
+def _check_border(op: str, padding: object, rank: int) -> Border:
+    """Check that `padding` has both ends of each dimension."""
+    if isinstance(padding, str) or not isinstance(padding, Sequence) or len(padding) != rank:
+        ends = ", ".join(_ENDS[-rank:])
+        raise UserError(f"padding of {op} is {shown(padding)}, not ({ends})")
+    pairs = (
         check_ints(op, f"padding[{d}]", entry, count=2, minimum=0)
         for d, entry in enumerate(padding)
     )
-    return (top[0], top[1]), (left[0], left[1])
+    return tuple((before, after) for before, after in pairs)
 
 
 def window_attributes(stride: Pair, dilation: Pair) -> tuple[str, str]:
