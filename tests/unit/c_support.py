@@ -167,7 +167,7 @@ _SHAPES = {
 TYPES = (
     ALL
     if settings().max_examples > 100
-    else ("float16", "bfloat16", "float32", "int8", "int64", "uint32", "bool")
+    else ("float16", "bfloat16", "float32", "int8", "uint32", "bool")
 )
 """The types of tests of every operator: in a long run all, else one of each kind of code."""
 

@@ -25,7 +25,7 @@ from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 
 BATCH = 5
-COUNT = 2 if settings().max_examples < 1000 else 100
+COUNT = 1 if settings().max_examples < 1000 else 100
 """Batches of each family."""
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 32, 33, 47, 64, 65, 97, 100, 128)

@@ -22,7 +22,7 @@ from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph
 
 BATCH = 8
-PARTS, COUNT = (8, 10) if settings().max_examples > 100 else (1, 2)
+PARTS, COUNT = (8, 10) if settings().max_examples > 100 else (1, 1)
 """Of each family, which processes share, and batches of a part."""
 # A smaller seed is not a simpler case; the message contains the failing one.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)

@@ -102,7 +102,7 @@ def test_points_are_accepted_or_refused_for_a_reason(is_long: bool) -> None:
 
 @pytest.mark.slow
 def test_accepted_points_compute_the_same(is_long: bool) -> None:
-    for batch in _batches(5000 if is_long else 40):
+    for batch in _batches(5000 if is_long else 24):
         compiled = [prepare(found.graph, schedule=found.schedule) for found in batch]
         inputs = [random_inputs(Random(0), found.graph) for found in batch]  # noqa: S311
         for found, arrays, (actual,) in zip(batch, inputs, results(compiled, inputs), strict=True):
