@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.linalg_ops import is_zero
 from xtc.ir.builders.control import new_loop
 from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
-    FloatAttr,
     InsertionPoint,
-    IntegerAttr,
-    IntegerType,
     MemRefType,
     Operation,
     StridedLayoutAttr,
@@ -88,22 +85,10 @@ def _is_for_vectors(fill: Operation) -> bool:
     if not isinstance(target.type, MemRefType) or not target.type.has_static_shape:
         return False
     type = target.type
-    if not type.rank or str(type.element_type) not in _ELEMENTS or _is_zero(value):
+    if not type.rank or str(type.element_type) not in _ELEMENTS or is_zero(value):
         return False
     strides, _ = type.get_strides_and_offset()
     return bool(strides[-1] == 1 and min(strides) > 0)
-
-
-def _is_zero(value: Value) -> bool:
-    """Whether it is a constant whose bytes are all zero; minus zero is not."""
-    producer = owner(value)
-    if producer is None or producer.name != "arith.constant":
-        return False
-    attribute = producer.attributes["value"]
-    if isinstance(value.type, IntegerType):
-        return bool(IntegerAttr(attribute).value == 0)
-    number = FloatAttr(attribute).value
-    return bool(number == 0 and math.copysign(1, number) > 0)
 
 
 def _by_runs(target: Value, ip: InsertionPoint) -> Value:

@@ -17,6 +17,7 @@ from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall
 from xtc.ir.builders.generic import copy_body, fill, generic, yield_
 from xtc.ir.builders.numbers import linear_offset, multiply
+from xtc.ir.builders.rebuild import copy_with
 from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -464,8 +465,5 @@ def _inlined(nest: Structured, inside: Mapping[object, Value], ip: InsertionPoin
     for inner in body_operations(nest.op):
         if inner.name == "linalg.yield":
             return values.get(inner.operands[0], inner.operands[0])
-        copy = inner.clone(ip=ip).operation
-        for number, operand in enumerate(copy.operands):
-            copy.operands[number] = values.get(operand, operand)
-        values.update(zip(inner.results, copy.results, strict=True))
+        copy_with(inner, values, ip)
     raise AssertionError(nest.op.name)  # a body ends with a yield

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from xtc.ir.analysis.structured import Structured, is_shaped, is_used
 from xtc.ir.builders.numbers import index_constant, linear_offset
+from xtc.ir.builders.rebuild import copy_with
 from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, Operation, Value, memref
 
@@ -32,11 +33,8 @@ def compute(
     for op in ops:
         if op.name == "linalg.index":
             values[op.results[0]] = counters[IntegerAttr(op.attributes["dim"]).value]
-            continue
-        copy = op.clone(ip=ip).operation
-        for number, operand in enumerate(copy.operands):
-            copy.operands[number] = values.get(operand, operand)
-        values.update(zip(op.results, copy.results, strict=True))
+        else:
+            copy_with(op, values, ip)
 
 
 def location(

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.linalg_ops import is_zero
+from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import Operation
 from xtc.ir.passes import Pass
+from xtc_targets.nvgpu.passes._accumulations import accumulations
 from xtc_targets.nvgpu.passes._contractions.mma_contraction import MmaContraction, mma_contraction
-from xtc_targets.nvgpu.passes._contractions.zeros import is_zero
-from xtc_targets.nvgpu.passes._epilogue import only_reader
-from xtc_targets.nvgpu.passes._marks import mark, own_fill, separate
 
 
 @dataclass(frozen=True)
@@ -40,41 +41,15 @@ class GroupContractions(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
-                for number, group in enumerate(self._groups(view)):
+                for number, group in enumerate(accumulations(view, self._filled(view))):
                     group.mark(number)
 
-    def _groups(self, view: FunctionView) -> list[_Group]:
-        """All groups, found before marking, since changing an operation changes its hash."""
-        groups: list[_Group] = []
-        taken: set[Operation] = set()
+    def _filled(self, view: FunctionView) -> Iterator[tuple[Structured, Operation]]:
+        """The contractions that begin with zeros, with the fill."""
         for contraction in (mma_contraction(op, self.tf32) for op in view.nests):
             zeros = None if contraction is None else zeros_of(view, contraction)
-            if contraction is None or zeros is None:
-                continue
-            reader = only_reader(view, contraction.nest)
-            op = None if reader is None or reader.op in taken else reader.op
-            if op is not None:
-                taken.add(op)
-            groups.append(_Group(contraction, zeros, op))
-        return groups
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """A contraction, the fill of its destination, and its epilogue."""
-
-    contraction: MmaContraction
-    zeros: Operation
-    reader: Operation | None
-
-    def mark(self, number: int) -> None:
-        """Mark the group's operations, and move them next to each other."""
-        op, members = self.contraction.nest.op, []
-        if self.reader is not None:
-            separate(self.reader, number)
-            op.move_before(self.reader)
-            members.append(self.reader)
-        mark([own_fill(op, number, self.zeros), op, *members], number)
+            if contraction is not None and zeros is not None:
+                yield contraction.nest, zeros
 
 
 def zeros_of(view: FunctionView, contraction: MmaContraction) -> Operation | None:

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import Operation, UnitAttr
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._epilogue import only_reader
-from xtc_targets.nvgpu.passes._marks import (
-    REDUCTION,
-    first_free_mark,
-    mark,
-    own_fill,
-    separate,
-)
+from xtc_targets.nvgpu.passes._accumulations import accumulations
+from xtc_targets.nvgpu.passes._marks import REDUCTION, first_free_mark
 from xtc_targets.nvgpu.passes._thread_reductions import reduction_of
 
 
@@ -43,43 +39,17 @@ class GroupReductions(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
-                groups = _groups(view)
-                for number, group in enumerate(groups, first_free_mark(view)):
-                    group.mark(number)
+                found = accumulations(view, _filled(view), permuted=True)
+                for number, group in enumerate(found, first_free_mark(view)):
+                    for op in group.mark(number):
+                        op.attributes[REDUCTION] = UnitAttr.get()
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """A reduction, the fill of its destination, and its epilogue."""
-
-    op: Operation
-    fill: Operation
-    epilogue: Operation | None
-
-    def mark(self, number: int) -> None:
-        """Mark the group's operations, and move them next to each other."""
-        members = [self.op]
-        if self.epilogue is not None:
-            separate(self.epilogue, number)
-            self.op.move_before(self.epilogue)
-            members.append(self.epilogue)
-        mark([own_fill(self.op, number, self.fill), *members], number)
-        for op in members:
-            op.attributes[REDUCTION] = UnitAttr.get()
-
-
-def _groups(view: FunctionView) -> list[_Group]:
-    """All groups, found before marking, since changing an operation changes its hash."""
-    groups: list[_Group] = []
-    taken: set[Operation] = set()
+def _filled(view: FunctionView) -> Iterator[tuple[Structured, Operation]]:
+    """The reductions whose destination a fill begins, with the fill."""
     for nest in (*view.nests.values(), *view.indexed.values()):
         fill = view.producers.get(nest.op.operands[nest.destination])
         if fill is None or fill.name != "linalg.fill" or not nest.reductions:
             continue
         if reduction_of(nest) is not None:
-            reader = only_reader(view, nest, permuted=True)
-            epilogue = None if reader is None or reader.op in taken else reader.op
-            if epilogue is not None:
-                taken.add(epilogue)
-            groups.append(_Group(nest.op, fill, epilogue))
-    return groups
+            yield nest, fill

@@ -11,7 +11,7 @@ from xtc.ir.analysis.accesses import Access
 from xtc.ir.analysis.linalg_ops import dict_of
 from xtc.ir.analysis.views import root
 from xtc.ir.builders.numbers import compare
-from xtc.ir.builders.rebuild import rebuilt
+from xtc.ir.builders.rebuild import copy_with, rebuilt
 from xtc.ir.mlir import (
     Block,
     InsertionPoint,
@@ -141,10 +141,7 @@ def _copied(load: Operation, counter: Value, ip: InsertionPoint) -> Value:
             inside = isinstance(operand, OpResult) and owner.parent == load.parent
             if inside and operand not in values:
                 copy(owner.operation)
-        made = op.clone(ip=ip).operation
-        for number, operand in enumerate(made.operands):
-            made.operands[number] = values.get(operand, operand)
-        values.update(zip(op.results, made.results, strict=True))
+        copy_with(op, values, ip)
 
     copy(load)
     return values[load.results[0]]

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
+from xtc.ir.analysis.linalg_ops import is_zero
 from xtc.ir.analysis.structured import Structured, structured
 from xtc.ir.analysis.views import VIEWS, are_apart, root
 from xtc.ir.attributes import KERNEL, NOTES, WARPS
@@ -52,7 +53,6 @@ from xtc_targets.nvgpu.passes._contractions.mma_tiling import (
 )
 from xtc_targets.nvgpu.passes._contractions.slots_loop import SlotsLoop
 from xtc_targets.nvgpu.passes._contractions.wgmma_loop import WarpgroupLoop, declined
-from xtc_targets.nvgpu.passes._contractions.zeros import is_zero
 from xtc_targets.nvgpu.passes._epilogue import epilogue_of
 from xtc_targets.nvgpu.passes._kernels import REGISTERS, RESIDENT, WARP, set_shape
 from xtc_targets.nvgpu.passes._marks import REDUCTION

@@ -17,6 +17,7 @@ from xtc.ir.mlir import (
     AffineMulExpr,
     Attribute,
     FloatAttr,
+    IntegerAttr,
     Operation,
     OpResult,
     StringAttr,
@@ -56,6 +57,18 @@ def remove_attributes(module: Operation, *prefixes: str) -> None:
 def owner(value: Value) -> Operation | None:
     """The operation that defines a value; None for a block argument."""
     return value.owner.operation if isinstance(value, OpResult) else None
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a number is a constant whose bytes are all zero; minus zero is not."""
+    producer = owner(value)
+    if producer is None or producer.name != "arith.constant":
+        return False
+    number = producer.attributes["value"]
+    if isinstance(number, IntegerAttr):
+        return bool(number.value == 0)
+    is_float = isinstance(number, FloatAttr)
+    return is_float and number.value == 0 and math.copysign(1, number.value) > 0
 
 
 def is_zero_fill(op: Operation | None) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import body_operations, is_shaped
+from xtc.ir.builders.rebuild import copy_with
 from xtc.ir.mlir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -131,10 +132,7 @@ def copy_body(source: Operation, op: Operation) -> None:
     values = dict(zip(source.regions[0].blocks[0].arguments, body.arguments, strict=True))
     ip = InsertionPoint(body)
     for inner in body_operations(source):
-        copy = inner.clone(ip=ip).operation
-        for number, operand in enumerate(copy.operands):
-            copy.operands[number] = values.get(operand, operand)
-        values.update(zip(inner.results, copy.results, strict=True))
+        copy_with(inner, values, ip)
 
 
 def loop_index(loop: int, ip: InsertionPoint | None = None) -> Value:

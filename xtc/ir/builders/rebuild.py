@@ -30,6 +30,15 @@ def rebuilt(
     )
 
 
+def copy_with(op: Operation, values: dict[Value, Value], ip: InsertionPoint) -> Operation:
+    """A copy of `op` with the operands of `values` replaced, which receives the results."""
+    copy: Operation = op.clone(ip=ip).operation
+    for number, operand in enumerate(copy.operands):
+        copy.operands[number] = values.get(operand, operand)
+    values.update(zip(op.results, copy.results, strict=True))
+    return copy
+
+
 def without_body(op: Operation, *dropped: str) -> Operation:
     """The declaration of a function or a global, without the `dropped` attributes."""
     kept = {name: op.attributes[name] for name in op.attributes if name not in dropped}

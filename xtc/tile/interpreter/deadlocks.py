@@ -12,7 +12,7 @@ from xtc.tile.interpreter.report import DeadlockError
 MOST_BLOCKS = 1024
 """The most blocks that the interpreter runs at a time; each has a thread of this process."""
 
-_GOES_ON = (
+_HINT = (
     "another group or block must do what each waits for: arrive at the mbarrier as often as it "
     "counts, copy the bytes that it expects, or release the semaphore; also check the parities"
 )
@@ -42,7 +42,7 @@ def deadlock(
     """The error for tasks that all wait, while other blocks have not begun."""
     inner = sorted(tasks, key=lambda task: not task.is_part)
     lines = [f"at {task.where}: {task.waits_for()}" for task in inner][:8]
-    hint = _GOES_ON
+    hint = _HINT
     if not_begun and residency is not None:
         most = resident(residency)
         is_machine = most == residency.blocks

@@ -135,7 +135,7 @@ class _Copy:
     def vector(self, at: Sequence[Value]) -> Value:
         """The vector at a position, which counts vectors along the last group.
 
-        Where there is none, another one is read, and replaced: no branch.
+        For a position outside, another vector is read and replaced, without a branch.
         """
         index = self._index(at)
         image, matrix = self._in_image(index), self._in_matrix(at)

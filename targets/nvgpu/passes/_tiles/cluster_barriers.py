@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xtc.ir.analysis.linalg_ops import is_zero
 from xtc.ir.builders import control
 from xtc.ir.builders.numbers import compare
-from xtc.ir.mlir import Attribute, IntegerAttr, Type, Value, arith
+from xtc.ir.mlir import Attribute, Type, Value, arith
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._thread_code import as_i32
 
@@ -38,14 +39,7 @@ def arrive(
         bit = arith.andi(mask, as_i32(1 << rank))
         with control.branch(compare("ne", bit, 0)):
             there = nvvm.mapa(Type.parse(_REMOTE), barrier, as_i32(rank))
-            if _is_zero(nbytes):
+            if is_zero(nbytes):
                 nvvm.mbarrier_arrive(None, there, count=count, scope=scope)
             else:
                 nvvm.mbarrier_arrive_expect_tx(None, there, nbytes, scope=scope)
-
-
-def _is_zero(value: Value) -> bool:
-    op = getattr(value.owner, "operation", None)
-    if op is None or op.name != "arith.constant":
-        return False
-    return int(IntegerAttr(op.attributes["value"]).value) == 0
